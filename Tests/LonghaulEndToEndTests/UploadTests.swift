@@ -270,6 +270,29 @@ struct UploadTests {
         }
     }
 
+    /// A host can use them.
+    @Test func whatIsSecretInAnAnswerIsShownToHostsAlone() async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        try Representation(size: 1000, seed: 1).write(to: home.file("source"))
+        let told = home.file("told")
+        _ = try await home.run(
+            "host", "add", "com.example.h", "--", "/bin/sh", "-c", "cat > \(told)")
+        _ = try await home.run(
+            "upload", "--protocol", "put", "--session", "s", "--host", "com.example.h", "source",
+            server.url("plain/a?token=1"))
+        _ = try await home.run("run")
+        for words in [["show", "1", "--json"], ["list", "--all", "--json"], ["events", "--json"]] {
+            let shown = try await home.start(words).wait().output
+            #expect(shown.contains("?v=1&sig=REDACTED"), "\(shown)")
+            #expect(!shown.contains("SIGNED"), "\(shown)")
+        }
+        let event = try JSONValue.lines(String(contentsOfFile: told, encoding: .utf8)).first
+        let headers = event?["transfer"]["response"]["headers"]
+        #expect(headers?["Location"].string?.hasSuffix("?v=1&sig=SIGNED") == true, "\(event)")
+        #expect(headers?["Set-Cookie"] == "sid=SIGNED")
+    }
+
     @Test func anEqualUploadIsOneTransfer() async throws {
         let home = try LonghaulHome()
         try Representation(size: 1000, seed: 1).write(to: home.file("source"))
