@@ -307,8 +307,47 @@ struct UploadTests {
         let download = try await home.run(
             "enqueue", "http://127.0.0.1:9/a", "-o", "source", "--if-exists", "overwrite")
         #expect(download.output == "4\n", "\(download.errors)")
-        try Representation(size: 1001, seed: 1).write(to: home.file("source"))
-        #expect(try await enqueue("http://127.0.0.1:9/a") == "5\n")
+    }
+
+    /// Whichever came last would stay at the server.
+    @Test func anotherVersionOfTheFileIsAConflict() async throws {
+        let home = try LonghaulHome()
+        @Sendable func enqueue(_ size: Int, _ words: String...) async throws -> CLIProcess.Result {
+            try Representation(size: size, seed: 1).write(to: home.file("source"))
+            return try await home.start(
+                ["upload", "source", "http://127.0.0.1:9/a"] + words
+            ).wait()
+        }
+        #expect(try await enqueue(1000, "--snapshot").output == "1\n")
+        for words in ["--snapshot", "-q"] {
+            let refused = try await enqueue(1001, words)
+            #expect(refused.status == 5 && refused.errors.contains("transfer 1"), "\(refused)")
+        }
+        // A resource of its own for each, and another session.
+        #expect(try await enqueue(1002, "--protocol", "post").output == "2\n")
+        #expect(try await enqueue(1003, "--protocol", "post").output == "3\n")
+        #expect(try await enqueue(1004, "--session", "other").output == "4\n")
+    }
+
+    @Test func aNewerVersionHasThePlaceOfOneThatHasEnded() async throws {
+        let home = try LonghaulHome()
+        func enqueue(_ size: Int) async throws -> String {
+            try Representation(size: size, seed: 1).write(to: home.file("source"))
+            return try await home.run("upload", "source", "http://127.0.0.1:9/a").output
+        }
+        #expect(try await enqueue(1000) == "1\n")
+        _ = try await home.run("cancel", "1")
+        _ = try await home.run("run")
+        #expect(try await enqueue(1001) == "2\n")
+        let again = try await home.run("retry", "1")
+        #expect(again.status == 5 && again.errors.contains("transfer 2"), "\(again)")
+        // With other permissions it is another version.
+        _ = try await home.run("cancel", "2")
+        _ = try await home.run("run")
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600], ofItemAtPath: home.file("source"))
+        let changed = try await home.run("upload", "source", "http://127.0.0.1:9/a")
+        #expect(changed.output == "3\n")
     }
 
     @Test func manyComeAsLines() async throws {

@@ -61,20 +61,23 @@ enum UploadValidator {
     }
 
     /// The text by which an equal upload of the session is found, in the place of the path that a
-    /// download reserves. No path begins like it.
+    /// download reserves. No path begins like it. A version in its last line is one of the file at
+    /// that URL; where each request makes a resource of its own, the versions do not meet.
     private static func reservation(
         _ request: TransferRequest, _ upload: UploadOptions, _ source: String,
         _ version: SourceVersion
     ) -> String {
         let version =
-            "\(version.device) \(version.inode) \(version.size) \(version.modified)"
+            "\(version.device) \(version.inode) \(version.size) \(version.modified) "
+            + "\(version.changed)"
         let way = "\(upload.uploadProtocol.rawValue) \(upload.method?.rawValue ?? "")"
         // One of its own, whatever others there are.
         let own = request.options.onDuplicate == .separate ? "\(UInt64.random(in: 0 ... .max))" : ""
-        return [
-            "upload", own, request.session, way, upload.formField ?? "", version, source,
-            request.url,
-        ].joined(separator: "\n")
+        var lines = ["upload", own, request.session, way, upload.formField ?? ""]
+        lines +=
+            upload.namesItsPlace
+            ? [source, request.url, version] : [version, source, request.url, ""]
+        return lines.joined(separator: "\n")
     }
 
     private static func check(

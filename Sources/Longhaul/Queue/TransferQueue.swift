@@ -202,8 +202,8 @@ extension WantOutcome {
         case .destinationTaken(let path, by: let holder):
             LonghaulError(
                 .conflict,
-                "\(path) is by now the destination of transfer \(holder); cancel that one first, "
-                    + "or let it end", transferID: id)
+                "\(path) belongs to transfer \(holder) by now; cancel that one first, or let it end",
+                transferID: id)
         }
     }
 }

@@ -42,7 +42,13 @@ package final class SourceFile: Sendable {
                 code: .sourceChanged,
                 message: "the file \(failure.path) is gone; bring it back, then `resume`")
         }
-        let error = failure.longhaulError()
+        var error = failure.longhaulError()
+        if error.code == .permission {
+            // Other permissions make it another version of the file, which is not sent unasked.
+            error.message =
+                "no permission to read \(failure.path); change its permissions, then enqueue it "
+                + "again"
+        }
         return LocalFault(code: error.code, message: error.message, isPassing: failure.isPassing)
     }
 }

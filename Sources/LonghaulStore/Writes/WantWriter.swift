@@ -148,10 +148,11 @@ private struct WantRows {
             $0.optionalText(0) ?? path
         }
         guard let realPath else { return nil }
-        if let other = try rows.holder(of: realPath) ?? rearmed[ExactText(realPath)], other != id {
+        let reserved = ExactText(DestinationKey.withoutVersion(realPath))
+        if let other = try rows.holder(of: realPath) ?? rearmed[reserved], other != id {
             return .destinationTaken(path, by: other)
         }
-        rearmed[ExactText(realPath)] = id
+        rearmed[reserved] = id
         return nil
     }
 }
