@@ -202,7 +202,7 @@ extension WantOutcome {
         case .destinationTaken(let path, by: let holder):
             LonghaulError(
                 .conflict,
-                "\(path) belongs to transfer \(holder) by now; cancel that one first, or let it end",
+                "\(path) belongs to transfer \(holder) by now; cancel that one, or let it end",
                 transferID: id)
         }
     }
