@@ -20,6 +20,7 @@ DIRECTORY/log has a line of JSON for each request. Paths: /plain/NAME (PUT, POST
     status=N        the first request with a body is answered so, and its body is not asked for;
                     retry=S adds Retry-After
     redirect=N      the first URL redirects, always; with a 303 nothing is there
+    token=1         the last answer has a Location with a signature, and sets a cookie (plain)
     big=1           the last answer has a body of a MiB
     digest=KIND     the last answer has a Repr-Digest: right or wrong, without a body, or body, which
                     is that of the answer's body
@@ -225,7 +226,8 @@ class Connection(threading.Thread):
         with open(resource.file, "wb") as file:
             self.receive(file, self.query, self.path)
         resource.finish()
-        self.last(self.query, self.path)
+        signed = {"Location": self.path + "?v=1&sig=SIGNED", "Set-Cookie": "sid=SIGNED"}
+        self.last(self.query, self.path, signed if "token" in self.query else None)
 
     def add(self, resource):
         with lock:

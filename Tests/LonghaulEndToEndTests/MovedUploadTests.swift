@@ -92,6 +92,9 @@ struct MovedUploadTests {
         let methods = try server.methods
         #expect(methods.filter { $0 == "POST" }.count == 1, "\(methods)")
         #expect(try await shown["restarts"] == 0)
+        // What the URL names goes to the upload's own resource, too.
+        let sent = try server.log.map { $0["headers"]["authorization"].string }
+        #expect(!sent.contains(nil) && sent.last == "Basic bWU6bmV3", "\(sent)")
     }
 
     /// What `upload` refuses, `set` does; nothing is changed then.

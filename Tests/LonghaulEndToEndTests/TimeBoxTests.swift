@@ -58,4 +58,56 @@ import Testing
             #expect(left?["bytesDone"].int ?? .max < 7 << 20, "\(String(describing: left))")
         }
     }
+
+    // MARK: - Uploads
+
+    private func upload(
+        _ home: LonghaulHome, _ server: UploadServer, seconds: Int, _ way: String...
+    ) async throws {
+        try Representation(size: seconds * 4_000_000, seed: 1).write(to: home.file("source"))
+        let sent = try await home.start(
+            ["upload", "source", server.url("plain/a?rate=4000000")] + way
+        ).wait()
+        #expect(sent.status == 0, "\(sent)")
+    }
+
+    /// Each box would send it in vain.
+    @Test(.enabled(if: UploadServer.isInstalled, "skipped: no python3"))
+    func aPlainUploadWaitsForALongerBox() async throws {
+        let (home, server) = (try LonghaulHome(), try await UploadServer.start())
+        try await upload(home, server, seconds: 4, "--protocol", "put")
+        for _ in 1...2 {
+            let run = try await home.run("run", "--max-time", "2s", "--json")
+            #expect(run.status == 0, "\(run)")
+        }
+        try await eventually("it was begun once") { try server.methods == ["PUT"] }
+        let why = try await home.run("why", "1")
+        #expect(why.output.contains("in one go"), "\(why.output)")
+        let long = try await home.run("run", "--max-time", "1m")
+        #expect(long.status == 0, "\(long)")
+        #expect(try server.methods == ["PUT", "PUT"])
+        #expect(server.has("a"))
+    }
+
+    @Test(.enabled(if: UploadServer.isInstalled, "skipped: no python3"))
+    func aPlainUploadMayBeFinishedBeyondTheBox() async throws {
+        let (home, server) = (try LonghaulHome(), try await UploadServer.start())
+        try await upload(home, server, seconds: 2, "--protocol", "put")
+        let run = try await home.run(
+            "run", "--max-time", "1s", "--unresumable", "finish", "--json")
+        #expect(try run.rows.first?["completed"] == 1, "\(run)")
+        #expect(try server.methods == ["PUT"])
+    }
+
+    /// What may be sent only once is lost when it is stopped.
+    @Test(
+        .enabled(if: UploadServer.isInstalled, "skipped: no python3"),
+        arguments: [["--protocol", "post"], ["--form", "file"]])
+    func aRunningPostIsNotStopped(_ way: [String]) async throws {
+        let (home, server) = (try LonghaulHome(), try await UploadServer.start())
+        try await upload(home, server, seconds: 2, way[0], way[1])
+        let run = try await home.run("run", "--max-time", "1s", "--json")
+        #expect(try run.rows.first?["completed"] == 1, "\(run)")
+        #expect(try server.methods == ["POST"])
+    }
 }

@@ -262,10 +262,20 @@ struct UploadTests {
 
     @Test func whatIsNoFileIsRefused() async throws {
         let home = try LonghaulHome()
-        for source in ["missing", "/dev/null", "/tmp"] {
-            let result = try await home.run("upload", source, "http://127.0.0.1:9/a")
-            #expect(result.status == 3 || result.status == 64, "\(source): \(result.status)")
+        for (name, target) in [("directory", "/tmp"), ("dangling", "nothing"), ("loop", "loop")] {
+            try FileManager.default.createSymbolicLink(
+                atPath: home.file(name), withDestinationPath: target)
         }
+        let long = String(repeating: "n", count: 256)
+        for source in ["missing", "/dev/null", "/tmp", "directory", "dangling", "loop", long] {
+            let result = try await home.run("upload", source, "http://127.0.0.1:9/a")
+            #expect(result.status == 64, "\(source): \(result)")
+            #expect(!result.errors.contains("resume"), "\(result.errors)")
+        }
+        // The names of a bucket have no user and no password.
+        try Representation(size: 1, seed: 1).write(to: home.file("source"))
+        let user = try await home.run("upload", "--user", "k:s", "source", "s3://u:pass@bucket/a")
+        #expect(user.status == 64 && !user.errors.contains("pass@"), "\(user)")
         #expect(try await home.run("list", "--all", "--json").rows.isEmpty)
     }
 
@@ -327,6 +337,29 @@ struct UploadTests {
         }
     }
 
+    /// A host can use them.
+    @Test func whatIsSecretInAnAnswerIsShownToHostsAlone() async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        try Representation(size: 1000, seed: 1).write(to: home.file("source"))
+        let told = home.file("told")
+        _ = try await home.run(
+            "host", "add", "com.example.h", "--", "/bin/sh", "-c", "cat > \(told)")
+        _ = try await home.run(
+            "upload", "--protocol", "put", "--session", "s", "--host", "com.example.h", "source",
+            server.url("plain/a?token=1"))
+        _ = try await home.run("run")
+        for words in [["show", "1", "--json"], ["list", "--all", "--json"], ["events", "--json"]] {
+            let shown = try await home.start(words).wait().output
+            #expect(shown.contains("?v=1&sig=REDACTED"), "\(shown)")
+            #expect(!shown.contains("SIGNED"), "\(shown)")
+        }
+        let event = try JSONValue.lines(String(contentsOfFile: told, encoding: .utf8)).first
+        let headers = event?["transfer"]["response"]["headers"]
+        #expect(headers?["Location"].string?.hasSuffix("?v=1&sig=SIGNED") == true, "\(event)")
+        #expect(headers?["Set-Cookie"] == "sid=SIGNED")
+    }
+
     @Test func anEqualUploadIsOneTransfer() async throws {
         let home = try LonghaulHome()
         try Representation(size: 1000, seed: 1).write(to: home.file("source"))
@@ -341,8 +374,47 @@ struct UploadTests {
         let download = try await home.run(
             "enqueue", "http://127.0.0.1:9/a", "-o", "source", "--if-exists", "overwrite")
         #expect(download.output == "4\n", "\(download.errors)")
-        try Representation(size: 1001, seed: 1).write(to: home.file("source"))
-        #expect(try await enqueue("http://127.0.0.1:9/a") == "5\n")
+    }
+
+    /// Whichever came last would stay at the server.
+    @Test func anotherVersionOfTheFileIsAConflict() async throws {
+        let home = try LonghaulHome()
+        @Sendable func enqueue(_ size: Int, _ words: String...) async throws -> CLIProcess.Result {
+            try Representation(size: size, seed: 1).write(to: home.file("source"))
+            return try await home.start(
+                ["upload", "source", "http://127.0.0.1:9/a"] + words
+            ).wait()
+        }
+        #expect(try await enqueue(1000, "--snapshot").output == "1\n")
+        for words in ["--snapshot", "-q"] {
+            let refused = try await enqueue(1001, words)
+            #expect(refused.status == 5 && refused.errors.contains("transfer 1"), "\(refused)")
+        }
+        // A resource of its own for each, and another session.
+        #expect(try await enqueue(1002, "--protocol", "post").output == "2\n")
+        #expect(try await enqueue(1003, "--protocol", "post").output == "3\n")
+        #expect(try await enqueue(1004, "--session", "other").output == "4\n")
+    }
+
+    @Test func aNewerVersionHasThePlaceOfOneThatHasEnded() async throws {
+        let home = try LonghaulHome()
+        func enqueue(_ size: Int) async throws -> String {
+            try Representation(size: size, seed: 1).write(to: home.file("source"))
+            return try await home.run("upload", "source", "http://127.0.0.1:9/a").output
+        }
+        #expect(try await enqueue(1000) == "1\n")
+        _ = try await home.run("cancel", "1")
+        _ = try await home.run("run")
+        #expect(try await enqueue(1001) == "2\n")
+        let again = try await home.run("retry", "1")
+        #expect(again.status == 5 && again.errors.contains("transfer 2"), "\(again)")
+        // With other permissions it is another version.
+        _ = try await home.run("cancel", "2")
+        _ = try await home.run("run")
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600], ofItemAtPath: home.file("source"))
+        let changed = try await home.run("upload", "source", "http://127.0.0.1:9/a")
+        #expect(changed.output == "3\n")
     }
 
     @Test func manyComeAsLines() async throws {

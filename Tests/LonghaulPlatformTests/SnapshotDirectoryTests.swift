@@ -34,4 +34,11 @@ import Testing
     @Test func withoutADirectoryThereIsNothingToDo() throws {
         SnapshotDirectory(in: try Scratch().path).sweep { _ in false }
     }
+
+    /// Its time of change is pinned: `retry` would find another version.
+    @Test func afterOtherPermissionsAFileIsEnqueuedAgain() {
+        let failure = SystemFailure(operation: "open", path: "/d/f", errno: EACCES)
+        let fault = SourceFile.fault(failure)
+        #expect(fault.code == .permission && fault.message.contains("then enqueue it again"))
+    }
 }

@@ -77,7 +77,7 @@ extension SimWorld {
     ) throws {
         let new = NewTransfer(
             request: request, origin: SimWire.origin(of: url), destination: source,
-            realPath: "upload\n\(request.session)\n\(url)")
+            realPath: "upload\n\(request.session)\n\(url)\n")
         guard case .recorded(let id, _)? = try record(new) else { return }
         var transfer = SimTransfer(url: url, destination: source, policy: .fail)
         transfer.isUpload = true

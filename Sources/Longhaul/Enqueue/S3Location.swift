@@ -68,6 +68,11 @@ struct S3Location {
             throw LonghaulError(.invalidRequest, "an object of S3 is written s3://BUCKET/KEY")
         }
         let bucket = String(Substring(rest[..<slash]))
+        if bucket.contains("@") || bucket.contains(":") {
+            throw LonghaulError(
+                .invalidRequest,
+                "an s3: URL has no user and no password; give the keys with --user or a profile")
+        }
         let key = S3Key.escaped(String(Substring(rest[rest.index(after: slash)...])))
         let endpoint =
             variable("AWS_ENDPOINT_URL_S3") ?? variable("AWS_ENDPOINT_URL") ?? setting

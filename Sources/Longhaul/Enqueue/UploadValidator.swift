@@ -74,20 +74,23 @@ enum UploadValidator {
     }
 
     /// The text by which an equal upload of the session is found, in the place of the path that a
-    /// download reserves. No path begins like it.
+    /// download reserves. No path begins like it. A version in its last line is one of the file at
+    /// that URL; where each request makes a resource of its own, the versions do not meet.
     private static func reservation(
         _ request: TransferRequest, _ upload: UploadOptions, _ source: String,
         _ version: SourceVersion
     ) -> String {
         let version =
-            "\(version.device) \(version.inode) \(version.size) \(version.modified)"
+            "\(version.device) \(version.inode) \(version.size) \(version.modified) "
+            + "\(version.changed)"
         let way = "\(upload.uploadProtocol.rawValue) \(upload.method?.rawValue ?? "")"
         // One of its own, whatever others there are.
         let own = request.options.onDuplicate == .separate ? "\(UInt64.random(in: 0 ... .max))" : ""
-        return [
-            "upload", own, request.session, way, upload.formField ?? "", version, source,
-            request.url,
-        ].joined(separator: "\n")
+        var lines = ["upload", own, request.session, way, upload.formField ?? ""]
+        lines +=
+            upload.namesItsPlace
+            ? [source, request.url, version] : [version, source, request.url, ""]
+        return lines.joined(separator: "\n")
     }
 
     private static func check(
@@ -159,14 +162,20 @@ enum UploadValidator {
 
     private static func refusal(_ failure: SystemFailure, _ source: String) -> LonghaulError {
         switch FileInspection.kind(at: source) {
-        case .directory:
+        case _ where failure.isDirectory:
             LonghaulError(.invalidRequest, "\(source) is a directory; give a file")
+        case _ where failure.isNameTooLong:
+            LonghaulError(
+                .invalidRequest, "there is no file \(source.prefix(40))…: the name is too long")
+        case .link where failure.leadsNowhere:
+            LonghaulError(
+                .invalidRequest, "\(source) is a symbolic link to what is not there; give a file")
         case .special:
             LonghaulError(
                 .invalidRequest, "\(source) is no file but a device, a pipe or a socket")
-        case nil where failure.errno == 2 || failure.errno == 20:
+        case nil where failure.leadsNowhere:
             LonghaulError(.invalidRequest, "there is no file \(source)")
-        case .file, .link, nil: failure.longhaulError()
+        case .directory, .file, .link, nil: failure.longhaulError()
         }
     }
 }

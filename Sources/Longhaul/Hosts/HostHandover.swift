@@ -78,7 +78,8 @@ package struct HostHandover {
             if events.isEmpty { break }
             var text = JSONText(reservingBytes: events.count * 1024)
             for event in events {
-                text.loggedEvent(EventRecord(event.event, transfer: event.transfer))
+                text.loggedEvent(
+                    EventRecord(event.event, transfer: event.transfer), isForHost: true)
                 text.endLine()
             }
             try append(text.bytes)
@@ -119,7 +120,7 @@ package struct HostHandover {
         text.object {
             $0.field("type", "input")
             $0.field("reason", isDelayed ? "delayedRequest" : "expired")
-            $0.field("transfer") { $0.transferFields(transfer) }
+            $0.field("transfer") { $0.transferFields(transfer, isForHost: true) }
         }
         text.endLine()
         return text.bytes

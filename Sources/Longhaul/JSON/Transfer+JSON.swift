@@ -7,7 +7,9 @@ extension JSONText {
     }
 
     /// The fields alone, for objects that add to them.
-    package mutating func transferFields(_ transfer: Transfer) {
+    ///
+    /// - Parameter isForHost: The answer to an upload is as it came: a host may need its address.
+    package mutating func transferFields(_ transfer: Transfer, isForHost: Bool = false) {
         field("id", transfer.id.rawValue)
         field("kind", transfer.kind.rawValue)
         field("state", transfer.state.rawValue)
@@ -45,7 +47,7 @@ extension JSONText {
         field("contentCoding", transfer.contentCoding)
         guard transfer.kind == .upload else { return }
         if let response = transfer.response {
-            field("response") { response.write(to: &$0) }
+            field("response") { response.write(to: &$0, isForHost: isForHost) }
         } else {
             field("response", String?.none)
         }
@@ -207,13 +209,16 @@ extension UploadOptions {
 
 extension TransferResponse {
     /// The answer to an upload. Its body is text, or `bodyBase64` where it is no UTF-8.
-    fileprivate func write(to json: inout JSONText) {
+    fileprivate func write(to json: inout JSONText, isForHost: Bool) {
         json.field("status", statusCode)
         json.field("headers") { object in
             var seen: Set<String> = []
             for name in headers.fields.map(\.name)
             where seen.insert(name.lowercased()).inserted {
-                object.field(named: name, headers.values(name).joined(separator: ", "))
+                let value = headers.values(name).map {
+                    isForHost ? $0 : Redaction.value($0, ofField: name)
+                }
+                object.field(named: name, value.joined(separator: ", "))
             }
         }
         if let body, let text = String(validating: body, as: UTF8.self) {

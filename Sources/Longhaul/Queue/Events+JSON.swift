@@ -2,7 +2,7 @@ internal import LonghaulCore
 
 extension JSONText {
     /// An event with its transfer, as `events` prints it and a host reads it.
-    package mutating func loggedEvent(_ event: EventRecord) {
+    package mutating func loggedEvent(_ event: EventRecord, isForHost: Bool = false) {
         object {
             $0.field("seq", event.sequence)
             $0.field("at", event.at)
@@ -10,7 +10,7 @@ extension JSONText {
             $0.field("type", event.type)
             $0.field("transferID", event.transferID?.rawValue)
             if let transfer = event.transfer {
-                $0.field("transfer") { $0.transferFields(transfer) }
+                $0.field("transfer") { $0.transferFields(transfer, isForHost: isForHost) }
             } else {
                 $0.field("transfer", String?.none)
             }

@@ -83,7 +83,8 @@ public final class TransferQueue: Sendable {
 
     /// Re-arms failed and cancelled transfers from the bytes that are kept; those that wait are
     /// tried now as with ``resume(_:)``. Refused while another transfer that has not ended has the
-    /// same destination, and where the deadline is a moment that is over. Those that were replaced
+    /// same destination, where the deadline is a moment that is over, and for an upload whose
+    /// snapshot was deleted when it was cancelled. Those that were replaced
     /// (`--on-duplicate replace`) are taken up again only by their ids.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`. Refusals are in the outcomes.
@@ -184,7 +185,8 @@ extension WantOutcome {
         switch result {
         case .hasEnded(.completed) where change == .resume: .isCompleted
         case .replaced(by: let other): .replaced(by: other)
-        case .changed, .unchanged, .hasEnded, .destinationTaken, .deadlinePassed, .noSuchTransfer:
+        case .changed, .unchanged, .hasEnded, .destinationTaken, .deadlinePassed, .snapshotGone,
+            .noSuchTransfer:
             nil
         }
     }
@@ -202,11 +204,15 @@ extension WantOutcome {
             LonghaulError(
                 .conflict, "its deadline is over; `set --deadline` gives it a later one",
                 transferID: id)
+        case .snapshotGone:
+            LonghaulError(
+                .conflict, "the snapshot of its file was deleted with it; upload the file again",
+                transferID: id)
         case .destinationTaken(let path, by: let holder):
             LonghaulError(
                 .conflict,
-                "\(path) is by now the destination of transfer \(holder); cancel that one first, "
-                    + "or let it end", transferID: id)
+                "\(path) belongs to transfer \(holder) by now; cancel that one, or let it end",
+                transferID: id)
         }
     }
 }

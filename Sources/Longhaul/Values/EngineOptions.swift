@@ -20,7 +20,7 @@ public struct EngineOptions: Sendable {
     public var mode: EngineMode
     /// Leave, checkpointed, after this many seconds.
     public var maxSeconds: Double?
-    /// What becomes of downloads that run at the end of that time and that nothing lets resume; by
+    /// What becomes of transfers that run at the end of that time and that nothing lets resume; by
     /// default they wait for a longer time.
     public var unresumable = UnresumablePolicy.wait
     /// Leave, checkpointed, once this many body bytes were received.

@@ -16,8 +16,9 @@ struct RunOptions: ParsableArguments {
 
     @Option(
         help: """
-            At the end of that time, downloads that nothing lets resume are stopped and wait for \
-            a longer one (wait, the default), or are finished first (finish).
+            At the end of that time, transfers that nothing lets resume are stopped and wait for \
+            a longer one (wait, the default), or are finished first (finish). A POST that may not \
+            be sent twice is always finished.
             """)
     var unresumable: Unresumable?
 

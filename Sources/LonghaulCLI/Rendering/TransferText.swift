@@ -61,7 +61,7 @@ struct TransferText {
         add(
             "Resumable",
             transfer.isUnresumable
-                ? "no: what has come is lost when it stops (`run --unresumable finish`)" : nil)
+                ? "no: it begins anew when it stops (`run --unresumable finish`)" : nil)
         add("Line", transfer.yielding.map(line))
         add("Fetched", "\(Units.size(transfer.bytesFetched)) on the wire")
         add("Expected", transfer.expectedBytes.map(Units.size))

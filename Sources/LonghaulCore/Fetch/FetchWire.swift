@@ -13,7 +13,7 @@ package struct FetchWire: Sendable {
     /// Why the next request starts from zero whatever is held.
     var fromZero: RestartReason?
     var nextSerial: Int64
-    var upload = UploadRun()
+    package internal(set) var upload = UploadRun()
 
     init(_ target: FetchTarget, _ state: FetchState, firstSerial: Int64) {
         self.target = target

@@ -322,6 +322,7 @@ struct UploadMachine {
         // The outcome of the opening is awaited: it finds `leaving`.
         if stage == .preparing { return }
         let wasMoving = stage == .moving
+        if wasMoving { noteStop(leaving, context, &step) }
         stage = .settling
         if wire.segments.isEmpty {
             settleUpload(context, &step)

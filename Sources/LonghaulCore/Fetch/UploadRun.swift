@@ -1,5 +1,5 @@
 /// What one run of an upload has come to.
-struct UploadRun: Sendable {
+package struct UploadRun: Sendable {
     /// The requests that are out and whose answers count.
     private(set) var exchanges: [SegmentKey: UploadExchange] = [:]
     /// The failure after which the server is asked how far it is.
@@ -16,6 +16,15 @@ struct UploadRun: Sendable {
     private(set) var draining: Failure?
 
     var underWay: [UploadExchange] { Array(exchanges.values) }
+
+    /// Whether a file is on its way in one request, and the server has no resource to continue it
+    /// in: leaving the wire would cost all that was sent.
+    ///
+    /// - Parameter once: Only one that may not be repeated, whose end that would be.
+    package func isSendingWhole(_ state: UploadState?, once: Bool) -> Bool {
+        guard let state, state.address == nil else { return false }
+        return underWay.contains { $0.purpose == .whole && !(once && $0.body.mayRepeat) }
+    }
 
     mutating func sent(_ exchange: UploadExchange, as key: SegmentKey) {
         assert(
@@ -39,6 +48,16 @@ struct UploadRun: Sendable {
     /// A part was refused while others go on: it is sent once more in this run.
     mutating func refused(part: Int, by failure: Failure) {
         if !refused.insert(part).inserted { draining = draining ?? failure }
+    }
+}
+
+extension UploadMachine {
+    /// How long a file needs in one go is known by its throughput, the next time.
+    func noteStop(_ leaving: FetchLeaving, _ context: FetchContext, _ step: inout FetchStep) {
+        guard case .requeue = leaving,
+            wire.upload.isSendingWhole(wire.bytes.state.upload, once: false)
+        else { return }
+        wire.noteThroughput(context, &step)
     }
 }
 

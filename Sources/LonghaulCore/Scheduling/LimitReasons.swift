@@ -65,8 +65,8 @@ struct PlacesInUse {
         if let reason = box?.end(since: since) { return reason }
         if candidate.eligibility.isAwaited { return nil }
         return box?.blockage(
-            ofSeconds: candidate.expectedSeconds, isUnresumable: candidate.isUnresumable,
-            since: since)
+            ofSeconds: candidate.expectedSeconds,
+            isUnresumable: candidate.isUnresumable || candidate.eligibility.goesOnce, since: since)
     }
 }
 

@@ -161,7 +161,9 @@ package struct SchedulerLimits: Hashable, Codable, Sendable {
     var runningDiscretionary: Int { max(running - reserved, (running + 1) / 2) }
 }
 
-/// What becomes of downloads that nothing lets resume when the time of an engine is over.
+/// What becomes of transfers that nothing lets resume when the time of an engine is over: of
+/// downloads without a proof of what is there, and of plain uploads. A POST that may not be sent
+/// twice is finished by either.
 public enum UnresumablePolicy: String, Codable, Sendable, CaseIterable {
     /// They are stopped with all others. From then on they begin only where they are expected to
     /// end in the time that is left, or where the time is not bounded.

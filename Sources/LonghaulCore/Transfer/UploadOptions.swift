@@ -35,6 +35,17 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     /// The defaults of the command line.
     public init() {}
 
+    /// The URL is that of the file at the server: the next one there replaces it. Otherwise each
+    /// upload may make a resource of its own.
+    package var namesItsPlace: Bool {
+        if formField != nil || method == .post { return false }
+        return switch uploadProtocol {
+        case .auto, .put, .s3: true
+        case .ietf: method == .put
+        case .post, .tus: false
+        }
+    }
+
     /// A POST that may not be sent twice: what a crash finds on its way has failed, so that it is
     /// never made ready ahead of the connections.
     package var goesOnce: Bool {

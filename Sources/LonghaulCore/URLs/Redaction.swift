@@ -1,8 +1,8 @@
 /// Takes secrets out of what is shown: lists, logs, errors, events. What is stored keeps them.
 ///
 /// Redacted are a URL's user information and the values of parameters, of its query or its path,
-/// that carry signatures, tokens or keys; the names stay. Values of header fields are shown nowhere
-/// at all.
+/// that carry signatures, tokens or keys; the names stay. Values of the header fields of requests
+/// are shown nowhere at all.
 package enum Redaction {
     /// What stands where a secret stood.
     package static let mark = "REDACTED"
@@ -38,6 +38,24 @@ package enum Redaction {
         }
         result += shownWord(word)
         return String(decoding: result, as: UTF8.self)
+    }
+
+    /// The value of a field of an answer: its URLs redacted, nothing of a cookie or a token.
+    package static func value(_ value: String, ofField name: String) -> String {
+        let lower = name.lowercased()
+        if parts.contains(where: lower.contains) || ends.contains(where: lower.hasSuffix) {
+            return mark
+        }
+        switch lower {
+        case "location", "content-location": return url(value)
+        // Its URLs may be relative (RFC 8288 §3).
+        case "link":
+            return value.split(separator: "<", omittingEmptySubsequences: false).map { piece in
+                guard let end = piece.firstIndex(of: ">") else { return text(String(piece)) }
+                return url(String(piece[..<end])) + piece[end...]
+            }.joined(separator: "<")
+        default: return text(value)
+        }
     }
 
     // MARK: Bytes

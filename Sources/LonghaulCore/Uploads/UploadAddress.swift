@@ -12,6 +12,16 @@ package enum UploadAddress {
         return resolved
     }
 
+    /// The address with user and password of the upload's own URL, which a server does not repeat.
+    /// They are for that URL's origin alone.
+    static func withUser(of url: String, _ address: String) -> String {
+        guard let own = try? URLParts(url), let user = own.userInfo,
+            let parts = try? URLParts(address), parts.userInfo == nil, parts.origin == own.origin,
+            let mark = address.firstRange(of: "://")
+        else { return address }
+        return address[..<mark.upperBound] + user + "@" + address[mark.upperBound...]
+    }
+
     private static func absolute(_ text: String, _ base: URLParts) -> String {
         let prefix = "\(base.scheme.rawValue)://\(authority(of: base))"
         if text.firstRange(of: "://").map({ hasScheme(text[..<$0.lowerBound]) }) ?? false {

@@ -113,7 +113,7 @@ package struct UploadPlan {
         guard let dialect = state.dialect, let address = state.address else { return nil }
         if dialect == .s3 { return s3.abort(address) }
         if let remoteFile { return remoteFile.abort() }
-        return exchange(.abort, "DELETE", address, dialect)
+        return exchange(.abort, "DELETE", named(address), dialect)
     }
 
     private var s3: S3Plan { S3Plan(self, whole: { whole(.s3) }) }
@@ -213,13 +213,13 @@ package struct UploadPlan {
     }
 
     private func ask(_ dialect: UploadDialect, _ address: String) -> UploadExchange {
-        exchange(.ask, "HEAD", address, dialect)
+        exchange(.ask, "HEAD", named(address), dialect)
     }
 
     private func append(_ dialect: UploadDialect, _ address: String) -> UploadExchange {
         assert(offset <= size, "the server has no more than there is")
         let end = min(size, offset.addingClamped(state.appendLimit ?? .max))
-        var exchange = exchange(.append, "PATCH", address, dialect)
+        var exchange = exchange(.append, "PATCH", named(address), dialect)
         exchange.range = offset..<end
         exchange.completes = end == size
         exchange.body.content = UploadBody.Content(file: exchange.range, pinned: source)
@@ -231,6 +231,10 @@ package struct UploadPlan {
             exchange.headers["Upload-Complete"] = exchange.completes ? "?1" : "?0"
         }
         return exchange
+    }
+
+    private func named(_ address: String) -> String {
+        UploadAddress.withUser(of: request.url, address)
     }
 
     private func exchange(

@@ -5,7 +5,7 @@ enum UploadFailure {
         var error = cause?.error ?? LonghaulError(.network, "")
         error.message =
             "the answer to the POST was lost, and the server may have the file; look there, then "
-            + "enqueue it again, with --repeatable where it may be sent twice"
+            + "give the same upload with --repeatable to send it again"
         error.retryable = false
         return Failure(.permanent, error)
     }
@@ -16,7 +16,7 @@ enum UploadFailure {
     static func early(_ head: ResponseHead, isCarriedOut: Bool) -> Failure {
         let said = "the server answered (\(head.status)) before the whole file was sent"
         let advice =
-            "; look there, then enqueue it again, with --repeatable where it may be sent twice"
+            "; look there, then give the same upload with --repeatable to send it again"
         return Failure(
             isCarriedOut ? .permanent : .transient,
             LonghaulError(

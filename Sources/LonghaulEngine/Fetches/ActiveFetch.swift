@@ -92,7 +92,22 @@ final class ActiveFetch {
     }
 
     /// Whether all its bytes would be lost if it left the wire.
-    var isUnresumable: Bool { machine.isUnresumable(sources.own.known) }
+    var isUnresumable: Bool {
+        machine.isUnresumable(sources.own.known) || isSendingWhole(once: false)
+    }
+
+    private func isSendingWhole(once: Bool) -> Bool {
+        machine.stage == .moving
+            && machine.wire.upload.isSendingWhole(machine.wire.bytes.state.upload, once: once)
+    }
+
+    /// Whether the end of a time box lets it go on: what must not be sent again, always.
+    func outlasts(_ policy: UnresumablePolicy) -> Bool {
+        switch policy {
+        case .finish: isUnresumable
+        case .wait: isSendingWhole(once: true)
+        }
+    }
 
     /// Body bytes that this engine has received for it.
     var received: Int64 { max(0, machine.wire.bytes.state.bytesFetched - start.receivedBefore) }

@@ -58,12 +58,12 @@ struct StopCheck {
         return wake.map { max(0, $0 - now.monotonic) }
     }
 
-    /// After the end of the box: whether unresumable downloads may exceed it.
+    /// After the end of the box: whether what cannot be resumed exceeds it.
     private mutating func finishesUnresumable(_ engine: Engine, now: Moment) -> Bool {
-        guard orders.unresumable == .finish, engine.hasUnresumable else { return false }
+        guard engine.hasUnresumable(orders.unresumable) else { return false }
         if !isPastEnd {
             isPastEnd = true
-            engine.finishUnresumable(now: now)
+            engine.finishUnresumable(orders.unresumable, now: now)
         }
         return true
     }

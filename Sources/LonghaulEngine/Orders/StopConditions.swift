@@ -4,7 +4,7 @@ package import LonghaulCore
 package struct StopConditions: Sendable {
     package var scope = EngineScope()
     package var maxSeconds: Double?
-    /// What becomes of unresumable downloads at the end of that time.
+    /// What becomes of unresumable transfers at the end of that time.
     package var unresumable = UnresumablePolicy.wait
     package var maxBytes: Int64?
     /// When nothing can start any more. Back-offs of up to a minute, or to the end of the time box,

@@ -91,13 +91,15 @@ package final class Engine {
             seconds: seconds, ends: start + seconds, unresumable: unresumable)
     }
 
-    /// Whether a fetch runs whose bytes would all be lost if it left the wire.
-    package var hasUnresumable: Bool { fetches.all.contains(where: \.isUnresumable) }
+    /// Whether a fetch runs that the end of the box lets go on.
+    package func hasUnresumable(_ policy: UnresumablePolicy) -> Bool {
+        fetches.all.contains { $0.outlasts(policy) }
+    }
 
-    /// The time is over: unresumable fetches stay, all others leave the wire. A box that is over
-    /// begins nothing.
-    package func finishUnresumable(now: Moment) {
-        for fetch in fetches.sortedIDs where fetches[fetch]?.isUnresumable == false {
+    /// The time is over: such fetches stay, all others leave the wire. A box that is over begins
+    /// nothing.
+    package func finishUnresumable(_ policy: UnresumablePolicy, now: Moment) {
+        for fetch in fetches.sortedIDs where fetches[fetch]?.outlasts(policy) == false {
             feed(.leave(.requeue), to: fetch, now: now)
         }
     }

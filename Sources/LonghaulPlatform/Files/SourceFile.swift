@@ -49,7 +49,12 @@ package final class SourceFile: Sendable {
             default: nil
             }
         if let change { return LocalFault(code: .sourceChanged, message: change) }
-        let error = failure.longhaulError()
+        var error = failure.longhaulError()
+        if error.code == .permission {
+            // Other permissions make it another version of the file, which is not sent unasked.
+            error.message =
+                "no permission to read \(path); change its permissions, then enqueue it again"
+        }
         return LocalFault(code: error.code, message: error.message, isPassing: failure.isPassing)
     }
 }

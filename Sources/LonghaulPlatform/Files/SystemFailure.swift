@@ -47,6 +47,12 @@ extension SystemFailure: CustomStringConvertible {
     /// `EISDIR`.
     package var isDirectory: Bool { errno == EISDIR }
 
+    /// `ENAMETOOLONG`.
+    package var isNameTooLong: Bool { errno == ENAMETOOLONG }
+
+    /// `ENOENT`, `ENOTDIR` or `ELOOP`: a part of the path or the target of a link is not there.
+    package var leadsNowhere: Bool { [ENOENT, ENOTDIR, ELOOP].contains(errno) }
+
     /// `ESTALE`: the file was changed meanwhile.
     package var isOfChangedSource: Bool { errno == ESTALE }
 

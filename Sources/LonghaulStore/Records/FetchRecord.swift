@@ -4,7 +4,10 @@ internal import LonghaulCore
 enum FetchRecord {
     /// Of a fetch `f` of a transfer `t`: see ``Candidate/isUnresumable``.
     static let isUnresumable = """
-        CASE WHEN f.bytesFetched > 0 THEN f.validator = '\(StoredJSON.text(Validator()))' \
+        CASE WHEN f.upload IS NOT NULL \
+        THEN json_extract(f.upload, '$.sentBound') > 0 \
+        AND json_extract(f.upload, '$.address') IS NULL \
+        WHEN f.bytesFetched > 0 THEN f.validator = '\(StoredJSON.text(Validator()))' \
         OR (SELECT ignoresRanges FROM origin WHERE id = t.originID) END
         """
 

@@ -12,8 +12,19 @@ enum DestinationKey {
     private static let maximumDigits = 9
 
     static func of(_ path: String) -> Int64 {
-        var path = path
+        var path = withoutVersion(path)
         return path.withUTF8 { of($0) }
+    }
+
+    /// Of an upload: what is reserved is where its file goes, whichever version of the file that
+    /// is. The version stands in the last line of the text, and no path begins like it. Of a
+    /// download it is the path.
+    static func withoutVersion(_ text: String) -> String {
+        // Most texts are paths, and are told by their first byte.
+        guard text.utf8.first == UInt8(ascii: "u"), text.utf8.starts(with: "upload\n".utf8),
+            let end = text.utf8.lastIndex(of: 0x0A)
+        else { return text }
+        return String(text[..<end])
     }
 
     static func of(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64 {

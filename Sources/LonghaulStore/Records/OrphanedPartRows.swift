@@ -74,6 +74,11 @@ package struct SnapshotRows {
         try connection.first("SELECT 1 FROM snapshot WHERE path = ?1", path) { $0.bool(0) } ?? false
     }
 
+    func hasOne(_ id: TransferID) throws -> Bool {
+        try connection.first("SELECT 1 FROM snapshot WHERE transferID = ?1", id) { $0.bool(0) }
+            ?? false
+    }
+
     /// The transfer does not need it any more. Returns the file to delete, if it had one. It is not
     /// recorded among the orphaned part files: it is in a directory where any leftover is found.
     package func abandon(of id: TransferID) throws -> [OrphanedPart] {

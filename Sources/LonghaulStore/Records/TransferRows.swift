@@ -33,14 +33,18 @@ struct TransferRows {
         return (last ?? 0) + 1
     }
 
-    /// The live transfer that has reserved a path, which must be free of links.
+    /// The live transfer that has reserved a path, which must be free of links; of an upload, one
+    /// of any version of the file.
     func holder(of realPath: String) throws -> TransferID? {
-        try connection.first(
+        let wanted = DestinationKey.withoutVersion(realPath)
+        return try connection.all(
             """
-            SELECT id FROM transfer INDEXED BY transferByDestination \
-            WHERE destinationKey = ?1 AND ended = 0 AND coalesce(realPath, destination) = ?2
-            """, DestinationKey.of(realPath), realPath
-        ) { $0.transferID(0) }
+            SELECT id, coalesce(realPath, destination) \
+            FROM transfer INDEXED BY transferByDestination \
+            WHERE destinationKey = ?1 AND ended = 0
+            """, DestinationKey.of(realPath)
+        ) { ($0.transferID(0), $0.text(1)) }
+        .first { DestinationKey.withoutVersion($0.1).isExactly(wanted) }?.0
     }
 
     /// The row of an origin, made when there is none.

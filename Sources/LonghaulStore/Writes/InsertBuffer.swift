@@ -29,6 +29,8 @@ struct InsertBuffer {
 
     func holds(identity key: Int64) -> Bool { batch.rows.contains { $0.identityKey == key } }
 
+    func holds(destination key: Int64) -> Bool { keys.contains(key) }
+
     func holder(of realPath: String, key: Int64) -> TransferID? {
         guard keys.contains(key) else { return nil }
         return batch.rows.first { ($0.new.realPath ?? $0.new.destination).isExactly(realPath) }

@@ -36,6 +36,8 @@ package struct WantOutcome: Hashable, Sendable {
         case replaced(by: TransferID)
         /// Its deadline is a moment, and over: it would fail at once.
         case deadlinePassed
+        /// The snapshot of the file that it is to send was deleted when it was cancelled.
+        case snapshotGone
         case noSuchTransfer
     }
 

@@ -31,6 +31,21 @@ extension TransferInserter {
         }
     }
 
+    func conflict(_ new: NewTransfer, withVersion other: TransferID) -> LonghaulError {
+        // If nothing is recorded, the id of an item of the same batch names no transfer.
+        if other.rawValue >= firstID {
+            return LonghaulError(
+                .conflict,
+                "another version of \(new.destination) goes to the same URL earlier in the same"
+                    + " batch; leave one out")
+        }
+        return LonghaulError(
+            .conflict,
+            "another version of \(new.destination) goes to the same URL with transfer \(other),"
+                + " which has not ended; wait for it, cancel it, or give --on-duplicate replace",
+            transferID: other)
+    }
+
     func cancel(_ replaced: [TransferID], for new: Int64) throws {
         for id in replaced {
             try connection.run(

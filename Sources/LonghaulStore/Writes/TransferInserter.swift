@@ -60,7 +60,13 @@ package final class TransferInserter {
         }
         var placed = new
         let identity = IdentityKey.of(new.request.url, origin: try originID(new.origin))
-        let replaced = try duplicates(of: new, identity)
+        var replaced = try duplicates(of: new, identity)
+        if let other = try otherVersion(of: new), !replaced.contains(other) {
+            guard new.request.options.onDuplicate == .replace, other.rawValue < firstID else {
+                throw conflict(new, withVersion: other)
+            }
+            replaced.append(other)
+        }
         if new.request.options.ifExists == .rename {
             if holder != nil || isTaken(new.destination) {
                 placed = try freeName(for: new, isTaken: isTaken)
@@ -110,7 +116,7 @@ package final class TransferInserter {
     /// again. One that is about to be cancelled is named where there is no other.
     func holder(of realPath: String, key: Int64) throws -> TransferID? {
         if let id = buffer.holder(of: realPath, key: key) { return id }
-        let live = try rows(of: reservation, key: key, realPath) { try $0.want(2) }
+        let live = try rows(of: reservation, key: key, realPath.isExactly) { try $0.want(2) }
         if let holder = live.first(where: { !$0.value.isCancel }) { return holder.id }
         let failed = try failures(at: realPath, key: key)
         return failed.first(where: \.value)?.id ?? live.first?.id
@@ -125,11 +131,24 @@ package final class TransferInserter {
     private func failures(
         at realPath: String, key: Int64
     ) throws -> [(id: TransferID, value: Bool)] {
-        hasFailures ? try rows(of: failures, key: key, realPath) { $0.bool(2) } : []
+        hasFailures ? try rows(of: failures, key: key, realPath.isExactly) { $0.bool(2) } : []
+    }
+
+    /// A live upload of another version of the file to the same URL: whichever came last would stay
+    /// there.
+    func otherVersion(of new: NewTransfer) throws -> TransferID? {
+        guard new.request.options.upload != nil, let text = new.realPath else { return nil }
+        if buffer.holds(destination: new.destinationKey) { try buffer.flush(connection) }
+        let wanted = DestinationKey.withoutVersion(text)
+        func isMeant(_ other: String) -> Bool {
+            !other.isExactly(text) && DestinationKey.withoutVersion(other).isExactly(wanted)
+        }
+        let live = try rows(of: reservation, key: new.destinationKey, isMeant) { try $0.want(2) }
+        return live.first { !$0.value.isCancel }?.id
     }
 
     private func rows<Value>(
-        of statement: Prepared, key: Int64, _ realPath: String,
+        of statement: Prepared, key: Int64, _ isMeant: (String) -> Bool,
         read: (StoredRow) throws -> Value
     ) throws -> [(id: TransferID, value: Value)] {
         statement.bind(1, key)
@@ -137,7 +156,7 @@ package final class TransferInserter {
         var found: [(id: TransferID, value: Value)] = []
         while try statement.step() {
             let row = StoredRow(handle: statement.handle)
-            if row.text(1).isExactly(realPath) { found.append((row.transferID(0), try read(row))) }
+            if isMeant(row.text(1)) { found.append((row.transferID(0), try read(row))) }
         }
         return found
     }

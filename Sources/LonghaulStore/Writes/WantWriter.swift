@@ -50,7 +50,9 @@ package struct WantWriter {
         return outcomes.reversed().filter {
             switch $0.result {
             case .changed, .replaced: true
-            case .unchanged, .hasEnded, .destinationTaken, .deadlinePassed, .noSuchTransfer: false
+            case .unchanged, .hasEnded, .destinationTaken, .deadlinePassed, .snapshotGone,
+                .noSuchTransfer:
+                false
             }
         }
     }
@@ -120,7 +122,7 @@ private struct WantRows {
             return .unchanged
         case .rearm(let wanted):
             if let now, try rows.hasFixedDeadline(id, before: now) { return .deadlinePassed }
-            if let taken = try rival(of: id, &rearmed) { return taken }
+            if let obstacle = try obstacle(to: id, &rearmed) { return obstacle }
             try rows.rearm(id, wanting: wanted)
         }
         try IntentRows(connection).add(id)
@@ -135,23 +137,28 @@ private struct WantRows {
         }
     }
 
-    /// The transfer that has reserved the destination of an ended one. Under `rename` each finds a
-    /// name of its own in the end.
-    private func rival(
-        of id: TransferID, _ rearmed: inout [ExactText: TransferID]
+    /// Why an ended one cannot be taken up again: it has nothing to send, or another transfer has
+    /// reserved its destination. Under `rename` each finds a name of its own in the end.
+    private func obstacle(
+        to id: TransferID, _ rearmed: inout [ExactText: TransferID]
     ) throws -> WantOutcome.Result? {
-        guard let work = try WorkRecord.find(id, connection),
-            work.request.options.ifExists != .rename
-        else { return nil }
+        guard let work = try WorkRecord.find(id, connection) else { return nil }
+        if work.request.options.upload?.snapshotPath != nil,
+            try !SnapshotRows(connection).hasOne(id)
+        {
+            return .snapshotGone
+        }
+        if work.request.options.ifExists == .rename { return nil }
         let path = work.destination
         let realPath = try connection.first("SELECT realPath FROM transfer WHERE id = ?1", id) {
             $0.optionalText(0) ?? path
         }
         guard let realPath else { return nil }
-        if let other = try rows.holder(of: realPath) ?? rearmed[ExactText(realPath)], other != id {
+        let reserved = ExactText(DestinationKey.withoutVersion(realPath))
+        if let other = try rows.holder(of: realPath) ?? rearmed[reserved], other != id {
             return .destinationTaken(path, by: other)
         }
-        rearmed[ExactText(realPath)] = id
+        rearmed[reserved] = id
         return nil
     }
 }

@@ -33,6 +33,34 @@ import Testing
         #expect(upload(.plain, to: "http://h/a", at: nil).exchange == nil)
     }
 
+    /// A server does not repeat them in the address that it gives. Another origin gets none.
+    @Test(
+        arguments: [
+            ("http://me:x@h/a", "http://h/r/1", "http://me:x@h/r/1"),
+            ("http://me:x@h:80/a", "http://h/r/1", "http://me:x@h/r/1"),
+            ("http://me:x@h/a", "http://it:y@h/r/1", "http://it:y@h/r/1"),
+            ("http://me:x@h/a", "http://h:81/r/1", "http://h:81/r/1"),
+            ("http://me:x@h/a", "https://h/r/1", "https://h/r/1"),
+            ("http://me:x@h/a", "http://g/r/1", "http://g/r/1"),
+            ("http://h/a", "http://h/r/1", "http://h/r/1"),
+        ])
+    func userAndPasswordOfTheURLGoAlong(_ url: String, _ address: String, _ asked: String) {
+        for dialect in [UploadDialect.tus, .ietf9] {
+            let left = upload(dialect, to: url, at: address)
+            #expect(left.exchange?.url == asked)
+            for mustAsk in [true, false] {
+                var state = left.state
+                state.mustAsk = mustAsk
+                let options = UploadOptions()
+                let source = SourceVersion(device: 1, inode: 2, size: 9, modified: 3, changed: 4)
+                let plan = UploadPlan(
+                    left.request, options, state, offset: 0, source: source,
+                    transfer: left.transfer)
+                #expect(plan.next()?.url == asked)
+            }
+        }
+    }
+
     /// The URL was changed since.
     @Test(
         arguments: [

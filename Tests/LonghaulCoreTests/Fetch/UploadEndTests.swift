@@ -206,6 +206,36 @@ import Testing
         #expect(sent)
     }
 
+    /// The user has looked at the server, and says by the option that it may be sent again.
+    @Test(arguments: [false, true])
+    func aPostWhoseAnswerWasLostIsSentAgainByOption(_ isRepeatable: Bool) throws {
+        var state = FetchState(id: FetchID(rawValue: 1))
+        var upload = UploadState()
+        upload.dialect = .plain
+        upload.source = Self.source
+        upload.mayHaveArrived = true
+        state.upload = upload
+        var request = TransferRequest(url: "http://h/a", destination: .file("/f"))
+        var options = UploadOptions()
+        options.uploadProtocol = .post
+        options.method = .post
+        options.isRepeatable = isRepeatable
+        request.options.upload = options
+        var machine = FetchMachine(
+            transfer: TransferID(rawValue: 1), request: request, destination: "/f", deadline: nil,
+            state: state, firstSerial: 1)
+        _ = machine.begin()
+        let step = machine.handle(.opened(Self.source), in: context)
+        let isSent = step.effects.contains { if case .send = $0 { true } else { false } }
+        #expect(isSent == isRepeatable)
+        let errors = step.writes.compactMap { write in
+            if case .failed(_, let error, _) = write { error.message } else { nil }
+        }
+        // The way that works: `retry` alone does not.
+        #expect(errors.allSatisfy { $0.contains("same upload with --repeatable") })
+        #expect(errors.isEmpty == isRepeatable)
+    }
+
     @Test func anotherNumberOfItsDiskIsNoChangeOfAFile() throws {
         var machine = machine(.put, source: Self.source)
         _ = machine.begin()

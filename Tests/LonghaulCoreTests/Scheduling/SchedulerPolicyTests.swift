@@ -325,6 +325,18 @@ import Testing
         head = [candidate(1, takes: 700), candidate(2, takes: 500)]
         for index in head.indices { head[index].isUnresumable = true }
         #expect(starts(left: 600) == [2])
+        // So is not, at all, what must not be sent again.
+        let resumable = head.map { candidate in
+            var candidate = candidate
+            candidate.isUnresumable = false
+            return candidate
+        }
+        let all = head
+        head = resumable
+        #expect(starts(left: 600) == [2, 1])
+        head[0].eligibility = EligibilityKey(goesOnce: true).eligibility
+        #expect(starts(left: 600) == [2])
+        head = all
         unresumable = .finish
         #expect(starts(left: 600) == [2, 1])
         #expect(starts(left: 499) == [])

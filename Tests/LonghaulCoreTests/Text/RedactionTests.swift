@@ -147,6 +147,29 @@ import Testing
     }
 }
 
+/// Values of fields that a server has sent.
+@Suite struct FieldRedactionTests {
+    @Test(arguments: [
+        ("Location", "/f/a?sig=S&v=1", "/f/a?sig=REDACTED&v=1"),
+        ("location", "http://me:x@h/f?token=S", "http://REDACTED@h/f?token=REDACTED"),
+        ("Content-Location", "/f?X-Amz-Signature=S", "/f?X-Amz-Signature=REDACTED"),
+        (
+            "Link", "</a?sig=S>; rel=next, <http://h/b?key=S>; rel=\"x\"",
+            "</a?sig=REDACTED>; rel=next, <http://h/b?key=REDACTED>; rel=\"x\""
+        ),
+        ("Link", "no brackets", "no brackets"),
+        ("Refresh", "0; url=http://h/f?sig=S", "0; url=http://h/f?sig=REDACTED"),
+        ("Set-Cookie", "sid=S; Path=/", "REDACTED"), ("Set-Cookie2", "S", "REDACTED"),
+        ("Authorization", "Bearer S", "REDACTED"), ("X-Auth-Token", "S", "REDACTED"),
+        ("X-API-Key", "S", "REDACTED"), ("Proxy-Authorization", "S", "REDACTED"),
+        ("ETag", "\"a=b\"", "\"a=b\""), ("Content-MD5", "a==", "a=="),
+        ("Repr-Digest", "sha-256=:a=:", "sha-256=:a=:"), ("Upload-Offset", "5", "5"),
+    ])
+    func valueOfAField(_ name: String, _ value: String, _ shown: String) {
+        #expect(Redaction.value(value, ofField: name) == shown)
+    }
+}
+
 @Suite struct TerminalTextTests {
     @Test(arguments: [
         ([], ""), (Array("na\u{EF}ve".utf8), "na\u{EF}ve"), (Array("a\nb".utf8), "a\\u{A}b"),

@@ -116,7 +116,7 @@ struct EventsCommand: ConsoleCommand {
         if !isWatched { throw LonghaulError.noThread() }
         while true {
             for event in try follower.next(timeout: Limits.followPollSeconds) {
-                try console.line { $0.loggedEvent(event) }
+                try console.line { $0.loggedEvent(event, isForHost: attach) }
             }
             try console.flush()
             if CommandStream.hasNoReader(1) { throw Console.Closed() }
