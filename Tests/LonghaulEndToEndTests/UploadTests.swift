@@ -349,7 +349,9 @@ struct UploadTests {
             "upload", "--protocol", "put", "--session", "s", "--host", "com.example.h", "source",
             server.url("plain/a?token=1"))
         _ = try await home.run("run")
-        for words in [["show", "1", "--json"], ["list", "--all", "--json"], ["events", "--json"]] {
+        for words in [
+            ["show", "1", "--json"], ["list", "--all", "--json"], ["events", "--json"],
+        ] {
             let shown = try await home.start(words).wait().output
             #expect(shown.contains("?v=1&sig=REDACTED"), "\(shown)")
             #expect(!shown.contains("SIGNED"), "\(shown)")

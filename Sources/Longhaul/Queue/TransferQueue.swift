@@ -98,12 +98,7 @@ public final class TransferQueue: Sendable {
         let outcomes = try store.wants.change(
             selection.inStore, to: change, by: canceller, now: now)
         WakeChannel.poke(directory)
-        return outcomes.map { outcome in
-            let remark = outcome.remark(on: change)
-            return ChangeOutcome(
-                id: outcome.id, error: remark == nil ? outcome.refusal(of: change) : nil,
-                remark: remark)
-        }
+        return outcomes.map { $0.outcome(of: change) }
     }
 
     /// Forgets ended transfers and deletes their part files; never a completed file.
@@ -180,6 +175,12 @@ extension TransferSelection {
 }
 
 extension WantOutcome {
+    fileprivate func outcome(of change: WantedChange) -> ChangeOutcome {
+        let remark = remark(on: change)
+        return ChangeOutcome(
+            id: id, error: remark == nil ? refusal(of: change) : nil, remark: remark)
+    }
+
     /// What leaves nothing to do.
     func remark(on change: WantedChange) -> ChangeOutcome.Remark? {
         switch result {
