@@ -61,18 +61,25 @@ public struct TaskDeferral: AsyncSequence, Sendable {
                 let wasLost = isLost
                 isLost = await requirements?.areLost() ?? false
                 if isLost, !wasLost { return .requirement }
-                await pause(atMost: Swift.min(left, Limits.deferralPollSeconds), since: edition)
+                let seconds = Swift.min(left, Limits.deferralPollSeconds)
+                do {
+                    try await pause(atMost: seconds, since: edition)
+                } catch {
+                    // There is nothing to wait by any more: the task is cancelled, its store is
+                    // closed, or its world is over.
+                    if !task.hasExpired { break }
+                }
             }
             return nil
         }
 
-        private func pause(atMost seconds: Double, since edition: UInt64) async {
+        private func pause(atMost seconds: Double, since edition: UInt64) async throws {
             if let simulated = SimulatedLaunch.current {
-                try? await simulated.sleep(seconds)
+                try await simulated.sleep(seconds)
             } else if let requirements {
-                try? await requirements.changed(since: edition, within: seconds)
+                try await requirements.changed(since: edition, within: seconds)
             } else {
-                try? await Task.sleep(for: .seconds(seconds))
+                try await Task.sleep(for: .seconds(seconds))
             }
         }
     }
