@@ -245,7 +245,7 @@ import Testing
         #expect(try await home.run("enqueue", "http://127.0.0.1:1/b", "-o", file).status == 0)
         let retry = try await home.run("retry", "1")
         #expect(retry.status == 5)
-        #expect(retry.errors.contains("the destination of transfer 3"), "\(retry.errors)")
+        #expect(retry.errors.contains("belongs to transfer 3"), "\(retry.errors)")
         #expect(try await home.run("cancel", "3").status == 0)
         #expect(try await home.run("retry", "1").status == 0)
     }

@@ -84,11 +84,9 @@ extension SimWorld {
         let running = try clients.tasks.find(key.identifier, host: key.host).first {
             $0.launch != nil
         }
-        let isReplacing = waiting.contains { $0.request.identifier == key.identifier }
-        let pending = waiting.count {
-            !$0.request.triggers.isEmpty == task.isStanding
-                && (task.isStanding || $0.request.kind == new.kind)
-        }
+        let counted = waiting.filter { $0.request.counts(with: new) }
+        let isReplacing = counted.contains { $0.request.identifier == key.identifier }
+        let pending = counted.count
         let most =
             task.isStanding
             ? Limits.pendingStanding

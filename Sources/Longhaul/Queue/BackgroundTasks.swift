@@ -36,7 +36,7 @@ public struct BackgroundTasks: Sendable {
     /// All requests that wait or run, by host and identifier.
     ///
     /// - Parameter host: `nil` = of all hosts.
-    /// - Throws: `LonghaulError` `noSuchHost`, `storeUnavailable`.
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     public func all(host: String? = nil) throws(LonghaulError) -> [TaskRecord] {
         let reader = try TaskReader(queue)
         var records: [TaskRecord] = []
@@ -81,7 +81,7 @@ public struct BackgroundTasks: Sendable {
     /// The counterpart of `BGTaskScheduler.cancelAllTaskRequests()`.
     ///
     /// - Parameter host: `nil` = of all hosts.
-    /// - Throws: `LonghaulError` `noSuchHost`, `storeUnavailable`.
+    /// - Throws: `LonghaulError` `storeUnavailable`.
     @discardableResult
     public func cancelAll(host: String? = nil) throws(LonghaulError) -> Int {
         let count = try store.tasks.cancelAll(host: host)

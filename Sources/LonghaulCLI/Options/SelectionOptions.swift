@@ -34,10 +34,10 @@ struct SelectionOptions: ParsableArguments {
     }
 }
 
-extension [TransferID] {
+extension Array where Element: Hashable {
     /// Each once, where it came first.
-    var uniqued: [TransferID] {
-        var seen = Set<TransferID>()
+    var uniqued: [Element] {
+        var seen = Set<Element>()
         return filter { seen.insert($0).inserted }
     }
 }

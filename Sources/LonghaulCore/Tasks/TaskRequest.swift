@@ -131,6 +131,13 @@ public struct TaskRequest: Hashable, Sendable {
         self.host = host
     }
 
+    package var isStanding: Bool { !triggers.isEmpty }
+
+    /// Whether one limit of pending requests is for both.
+    package func counts(with other: TaskRequest) -> Bool {
+        isStanding == other.isStanding && (isStanding || kind == other.kind)
+    }
+
     /// What is wrong with it, in a sentence; `nil` = nothing.
     package var defect: String? {
         let bytes = identifier.utf8.count

@@ -15,7 +15,9 @@ package struct TaskRequests {
             let rows = TaskRows(connection)
             let host = try host(for: request, connection).name
             let replaced = try rows.pending(request.identifier, of: host)
-            try checkRoom(for: request, of: host, connection)
+            if replaced?.request.counts(with: request) != true {
+                try checkRoom(for: request, of: host, connection)
+            }
             let running = try rows.running(request.identifier, of: host)
             var before = replaced?.timing ?? running?.timing
             // The one that runs now counts as a run of this one.
@@ -82,7 +84,7 @@ package struct TaskRequests {
     private func checkRoom(
         for request: TaskRequest, of host: String, _ connection: Connection
     ) throws {
-        let isStanding = !request.triggers.isEmpty
+        let isStanding = request.isStanding
         let kind = request.kind == .refresh ? DueTask.Kind.refresh : .processing
         let count = try connection.first(
             """
@@ -107,20 +109,13 @@ package struct TaskRequests {
     ///
     /// - Parameter host: `nil` = of all hosts.
     package func all(host: String? = nil) throws(LonghaulError) -> [StoredTask] {
-        try store.access { connection in
-            let all = try connection.all(
+        try store.access {
+            try $0.all(
                 TaskColumns.select + """
                      WHERE kind <> 2 AND (?1 IS NULL OR host = ?1) \
                     ORDER BY host, identifier, launch IS NULL
                     """, host, read: TaskColumns.read)
-            if all.isEmpty, let host { try checkKnown(host, connection) }
-            return all
         }
-    }
-
-    /// One that was removed may have requests, and is not asked for.
-    private func checkKnown(_ host: String, _ connection: Connection) throws {
-        if try HostRows(connection).find(host) == nil { throw noSuchHost(host) }
     }
 
     /// All that waits for a host, wake-ups among them.
@@ -200,9 +195,7 @@ package struct TaskRequests {
         try store.write(.durable) { connection in
             try connection.run(
                 "DELETE FROM task WHERE kind <> 2 AND (?1 IS NULL OR host = ?1)", host)
-            let count = connection.changes
-            if count == 0, let host { try checkKnown(host, connection) }
-            return count
+            return connection.changes
         }
     }
 
@@ -241,7 +234,7 @@ package struct TaskRequests {
     /// stays so. A launch that begins for something else takes it along.
     package func wake(_ host: String, _ wakeUp: WakeUp, now: Timestamp) throws(LonghaulError) {
         try store.write(.durable) { connection in
-            try checkKnown(host, connection)
+            guard try HostRows(connection).find(host) != nil else { throw noSuchHost(host) }
             let rows = TaskRows(connection)
             let identifier = wakeUp.identifier ?? ""
             let waiting = try rows.pending(identifier, of: host, isWakeUp: true)

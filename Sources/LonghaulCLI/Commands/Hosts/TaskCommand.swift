@@ -191,7 +191,9 @@ struct TaskList: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        let tasks = try TransferQueue().tasks.all(host: host)
+        let queue = try TransferQueue()
+        let tasks = try queue.tasks.all(host: host)
+        if tasks.isEmpty { try queue.checkKnown(host) }
         if console.isJSON {
             for task in tasks { try console.line { $0.task(task) } }
             return .done
@@ -256,6 +258,7 @@ struct TaskCancel: ConsoleCommand {
         let queue = try TransferQueue()
         if all {
             let count = try queue.tasks.cancelAll(host: host)
+            if count == 0 { try queue.checkKnown(host) }
             if console.isJSON {
                 try console.line { $0.object { $0.field("cancelled", count) } }
             } else {
@@ -265,7 +268,7 @@ struct TaskCancel: ConsoleCommand {
         }
         try queue.tasks.cancel(ids, host: host)
         if !console.isJSON { return .done }
-        for id in ids {
+        for id in ids.uniqued {
             try console.line { json in
                 json.object {
                     $0.field("identifier", id)
@@ -311,5 +314,13 @@ struct TaskSimulateExpiration: ConsoleCommand {
         let queue = try TransferQueue()
         try queue.tasks.simulateExpiration(of: name.id, host: name.host)
         return try name.report(queue, on: console)
+    }
+}
+
+extension TransferQueue {
+    /// A host that was removed may have requests: asked for where there are none.
+    fileprivate func checkKnown(_ host: String?) throws(LonghaulError) {
+        guard let name = host, try self.host(name) == nil else { return }
+        throw LonghaulError(.noSuchHost, "there is no host \(TerminalText.shown(name))")
     }
 }
