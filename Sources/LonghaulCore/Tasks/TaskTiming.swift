@@ -188,9 +188,11 @@ package enum TaskSettlement: Hashable, Sendable {
         timing.deferrals += 1
         timing.dueAt = now + TaskTiming.delay(afterDeferrals: timing.deferrals)
         timing.mayBeginAt = timing.dueAt
-        // Preferences whose time was over do not come back.
-        if request.repetition != nil {
-            timing.waivesAt = max(timing.waivesAt ?? timing.dueAt, timing.dueAt)
+        // Preferences whose time was over do not come back, nor do they count for as long as a
+        // back-off would have lasted.
+        if let repetition = request.repetition {
+            let end = timing.window.map { $0 + repetition.slack } ?? timing.dueAt
+            timing.waivesAt = max(min(timing.waivesAt ?? timing.dueAt, end), timing.dueAt)
         }
         return .again(timing)
     }
