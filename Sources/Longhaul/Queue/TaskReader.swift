@@ -85,7 +85,7 @@ struct TaskReader {
         let now = queue.now
         var waits: [WaitReason] = []
         let due = max(task.timing.dueAt, learnt?.startsAt ?? task.timing.dueAt)
-        if !task.request.triggers.isEmpty, due == .distantFuture {
+        if task.request.isStanding, due == .distantFuture {
             waits.append(
                 WaitReason(
                     .trigger,

@@ -50,8 +50,7 @@ extension BackgroundSession {
     /// In their order. Throws when one is refused, and then none is recorded.
     private func enqueue(_ requests: [TransferRequest]) async throws(LonghaulError) -> [TransferID]
     {
-        try executor.checkOpen()
-        return try await executor.change { queue throws(LonghaulError) in
+        try await executor.change { queue throws(LonghaulError) in
             var ids: [TransferID] = []
             for outcome in try queue.enqueue(requests) {
                 switch outcome {

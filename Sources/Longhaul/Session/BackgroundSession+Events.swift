@@ -13,7 +13,6 @@ extension BackgroundSession {
     ///
     /// - Throws: `LonghaulError` `sessionInvalidated`, `storeUnavailable`.
     public func acknowledge(_ event: SessionEvent) async throws(LonghaulError) {
-        try executor.checkOpen()
         let sequence = event.sequence
         try await executor.change { queue throws(LonghaulError) in
             try queue.store.events.acknowledge(event: sequence, now: queue.now)
@@ -27,7 +26,6 @@ extension BackgroundSession {
     /// - Throws: `LonghaulError` `sessionInvalidated`, `storeUnavailable`; `invalidRequest` for
     ///   another number that no event has had yet.
     public func acknowledge(through sequence: Int64) async throws(LonghaulError) {
-        try executor.checkOpen()
         let session = identifier
         try await executor.change { queue throws(LonghaulError) in
             _ = try queue.store.events.acknowledge(

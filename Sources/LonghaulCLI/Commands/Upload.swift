@@ -91,7 +91,8 @@ struct Upload: ConsoleCommand {
             ).perform(on: console)
         }
         return try recorder.perform(start) {
-            // Its own error names the file of a snapshot that cannot be made.
+            // First: the error of a snapshot that cannot be made names its file, and is about no
+            // line.
             let prepared = try PreparedRequests.of(
                 requests, in: queue, copying: console.sayCopying)
             for (request, line) in zip(requests, lines) { recorder.handOver(request, line: line) }

@@ -17,10 +17,12 @@ extension Limits {
     package static let taskLaunchesAtOnce = 16
     /// Due tasks that one decision reads; the next one follows at once.
     package static let tasksPerDecision = 256
-    /// The world changes in steps: a trigger waits so long for the last of them…
+    /// The world changes in steps: a trigger waits so long for those that follow the first…
     package static let triggerSettleSeconds: Double = 5
     /// …and a request is triggered no more often than this.
     package static let triggerPauseSeconds: Double = 60
+    /// Answers of a host that did not help count for so long: each makes the next attempt later.
+    package static let answersCountedSeconds: Double = 3600
     /// A background wake-up waits so long for others that it is merged with.
     package static let wakeUpMergeSeconds: Double = 5
     /// Urgent wake-ups in a row that were not handled, after which a host loses urgency…

@@ -131,6 +131,7 @@ public struct TaskRequest: Hashable, Sendable {
         self.host = host
     }
 
+    /// Whether it waits for changes of the machine, and stays after a launch.
     package var isStanding: Bool { !triggers.isEmpty }
 
     /// Whether one limit of pending requests is for both.
@@ -149,7 +150,7 @@ public struct TaskRequest: Hashable, Sendable {
         }
         if let defect = requirements.defect { return defect }
         if let repetition {
-            if !triggers.isEmpty { return "a task repeats or has triggers, not both" }
+            if isStanding { return "a task repeats or has triggers, not both" }
             guard (1...Limits.taskIntervalMaximumSeconds).contains(repetition.interval) else {
                 return "an interval is 1s to 365d"
             }

@@ -30,7 +30,7 @@ extension TaskTiming {
         _ request: TaskRequest, replacing replaced: TaskTiming?, place: Double, now: Timestamp
     ) {
         let begin = max(now, request.earliestBegin ?? now)
-        guard request.triggers.isEmpty else {
+        guard !request.isStanding else {
             self.init(dueAt: .distantFuture)
             lastStart = replaced?.lastStart
             return
@@ -176,7 +176,7 @@ package enum TaskSettlement: Hashable, Sendable {
             next.mayBeginAt = retryAt
             return .again(next)
         }
-        if request.triggers.isEmpty { return .done }
+        if !request.isStanding { return .done }
         next.dueAt = .distantFuture
         next.mayBeginAt = .distantFuture
         return .again(next)

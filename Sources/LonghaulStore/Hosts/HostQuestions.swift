@@ -69,7 +69,7 @@ package struct HostQuestions {
             """
             SELECT count(*) FROM event INDEXED BY eventByTransfer \
             WHERE transferID = ?1 AND type = ?2 AND at > ?3
-            """, id, EventType.transferNeedsInput.rawValue, now + -3600
+            """, id, EventType.transferNeedsInput.rawValue, now + -Limits.answersCountedSeconds
         ) { $0.int(0) }
         guard let asked, asked > 1 else { return nil }
         return TaskTiming.delay(afterDeferrals: asked - 1)

@@ -20,8 +20,7 @@ enum DestinationKey {
     /// is. The version stands in the last line of the text, and no path begins like it. Of a
     /// download it is the path.
     static func withoutVersion(_ text: String) -> String {
-        // Most texts are paths, and are told by their first byte.
-        guard text.utf8.first == UInt8(ascii: "u"), text.utf8.starts(with: "upload\n".utf8),
+        guard text.utf8.starts(with: "upload\n".utf8),
             let end = text.utf8.lastIndex(of: 0x0A)
         else { return text }
         return String(text[..<end])

@@ -32,7 +32,7 @@ extension TaskRows {
         of task: StoredTask, now: Timestamp, _ time: LocalTime
     ) throws -> RefreshTiming? {
         let (request, timing) = (task.request, task.timing)
-        guard task.kind == .refresh, request.triggers.isEmpty,
+        guard task.kind == .refresh, !request.isStanding,
             request.repetition != nil || request.earliestBegin != nil,
             timing.failures == 0, timing.deferrals == 0, timing.dueAt < .distantFuture,
             let usage = try HostRows(connection).usage(of: task.host)

@@ -336,7 +336,7 @@ package struct TaskQueue {
             simulated = 0, eligibility = ?2 WHERE id = ?1
             """, task.id, task.request.eligibility.eligibility.rawValue)
         try rows.write(timing, of: task.id, now: now)
-        guard !task.request.triggers.isEmpty else { return }
+        guard task.request.isStanding else { return }
         let isDone = timing.dueAt == .distantFuture
         if let next = task.trigger ?? (isDone ? nil : task.firedBy) {
             try connection.run(
