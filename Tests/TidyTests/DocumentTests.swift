@@ -89,6 +89,26 @@ import Testing
         }
     }
 
+    /// Each column has its meaning above it, where it is made.
+    @Test func columnsAreExplained() throws {
+        var complaints = Complaints()
+        defer { complaints.report() }
+        let folder = "Sources/LonghaulStore/Schema/"
+        for path in Repository.shared.files where path.hasPrefix(folder) {
+            let text = try #require(Repository.shared.text(path))
+            var before = ""
+            for whole in text.split(separator: "\n") {
+                let line = whole.trimmingCharacters(in: .whitespaces)
+                defer { before = line }
+                let words = line.split(separator: " ")
+                guard words.count > 1, let first = words.first?.first, first.isLowercase,
+                    ["INTEGER", "TEXT", "REAL", "INTEGER,", "TEXT,", "REAL,"].contains(words[1])
+                else { continue }
+                if !before.hasPrefix("-- ") { complaints.add("\(path): \(line)") }
+            }
+        }
+    }
+
     @Test func everyModuleIsDescribed() throws {
         let text = try #require(Repository.shared.text("docs/ARCHITECTURE.md"))
         for module in Repository.shared.folders(under: "Sources") {

@@ -1,91 +1,168 @@
-extension Migration {
-    /// The first schema. Every table and column is explained in docs/internals/store.md.
-    static let version1: [String] =
-        tables1 + hostTables1 + taskTables1 + indexes1 + hostIndexes1 + taskIndexes1 + triggers1
-        + rows1
+/// The first schema.
+enum Version1 {
+    /// Each column has its meaning above it; docs/internals/store.md tells which process writes
+    /// which column, and what the indexes are for. Moments are milliseconds since 1970; true is 1.
+    static let statements: [String] =
+        (tables + logTables + Version1Hosts.tables + Version1Hosts.taskTables + indexes
+        + Version1Hosts.indexes + Version1Hosts.taskIndexes + triggers + rows)
+        .map(Migration.withoutComments)
 
     /// No check of `transfer` is an IN of more than two values: SQLite would build a table for it
     /// in every update, which costs as much as the rest of the update.
-    private static let tables1: [String] = [
+    private static let tables: [String] = [
         """
         CREATE TABLE session (
+          -- Number by which other tables refer to the session.
           id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- The identifier that commands and programs give.
           name TEXT NOT NULL UNIQUE,
+          -- When the session came into being: with its first transfer, or when it was set.
           created INTEGER NOT NULL,
+          -- Name of the host that is told of the session's events. A name, so that events outlive
+          -- the host.
           host TEXT,
+          -- Default of the session's transfers. Clients write it.
           discretionary INTEGER NOT NULL DEFAULT 0 CHECK (discretionary IN (0, 1)),
+          -- Whether events launch the host. Clients write it.
           launchEvents INTEGER NOT NULL DEFAULT 1 CHECK (launchEvents IN (0, 1)),
+          -- Whether the host is asked before a delayed transfer begins. Clients write it.
           askBeforeStart INTEGER NOT NULL DEFAULT 0 CHECK (askBeforeStart IN (0, 1)),
+          -- Seconds from the first waiting event to a launch; NULL = default. Clients write it.
           launchDelay REAL,
+          -- Number of the last launch for the session: sessions of a host take turns. The engine's.
           lastLaunch INTEGER NOT NULL DEFAULT 0
         ) STRICT
         """,
         """
         CREATE TABLE origin (
+          -- Number by which transfers refer to the origin.
           id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- scheme://host:port, in canonical form.
           name TEXT NOT NULL UNIQUE,
+          -- The origin answers 200 to ranges: one connection for each file.
           ignoresRanges INTEGER NOT NULL DEFAULT 0 CHECK (ignoresRanges IN (0, 1)),
+          -- If-Range is not sent to the origin; a plain range with an overlap is.
           mishandlesIfRange INTEGER NOT NULL DEFAULT 0 CHECK (mishandlesIfRange IN (0, 1)),
+          -- The last good answer came over HTTP/2.
           speaksHTTP2 INTEGER NOT NULL DEFAULT 0 CHECK (speaksHTTP2 IN (0, 1)),
+          -- No request before this moment, for any transfer of the origin.
           coolDownUntil INTEGER,
+          -- When that was decided. A clock that is set back must not make it longer.
           coolDownSince INTEGER,
+          -- The part of the cool-down that the server has asked for. No good answer ends it.
           pauseUntil INTEGER,
+          -- Failures in a row; the length of a cool-down follows from them.
           failures INTEGER NOT NULL DEFAULT 0,
+          -- Measured throughput of one transfer, smoothed; NULL = not known.
           bytesPerSecond REAL,
+          -- The dialect that the origin speaks for uploads; NULL = not known.
           uploads TEXT
         ) STRICT
         """,
         """
         CREATE TABLE transfer (
+          -- The number that people type. Given in order and never again.
           id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- Phase: 0 queued, 1 running, 3 completed, 4 failed, 5 cancelled. Status.
           phase INTEGER NOT NULL DEFAULT 0 CHECK (phase BETWEEN 0 AND 5 AND phase <> 2),
+          -- phase >= 3. A column of its own: an index that mentions phase is rewritten at each
+          -- claim.
           ended INTEGER NOT NULL DEFAULT 0,
+          -- Want: 0 run, 1 pause, 2 cancel, 3 cancel and keep the bytes. A want.
           want INTEGER NOT NULL DEFAULT 0 CHECK (want BETWEEN 0 AND 3),
+          -- 0 = waits for its turn and conditions alone. Else when time makes it ready. See
+          -- "exceptions".
           readyAt INTEGER NOT NULL CHECK (readyAt >= 0),
+          -- EligibilityKey as asked: discretionary, windows, requirements, preferences. A want.
           schedule INTEGER NOT NULL,
+          -- The key by which it queues: schedule with default preferences, without waived ones.
           eligibility INTEGER NOT NULL,
+          -- 0 low, 1 normal, 2 high. A want.
           priority INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 2),
+          -- session.id.
           sessionID INTEGER NOT NULL,
+          -- origin.id of the URL.
           originID INTEGER NOT NULL,
+          -- Number by which a live transfer of a path is found. The text decides. See "keys".
           destinationKey INTEGER NOT NULL,
+          -- Number by which transfers with an equal request are found. See "keys".
           identityKey INTEGER NOT NULL DEFAULT 0,
+          -- When it was recorded.
           created INTEGER NOT NULL,
+          -- The deadline as a moment: follows from the next two columns. See "exceptions".
           deadline INTEGER NOT NULL,
+          -- The deadline as asked, a moment. Exactly one of the two is set. A want.
           deadlineAt INTEGER,
+          -- The deadline as asked, in seconds from the begin.
           deadlineAfter REAL,
+          -- Earliest begin as asked; NULL = at once. A want.
           earliest INTEGER,
+          -- Bytes that the client expects. A want.
           expectedBytes INTEGER,
+          -- How often an ended transfer was asked for again (resume, retry, the same request). A
+          -- want.
           rearm INTEGER NOT NULL DEFAULT 0,
+          -- How many of these the engine has carried out. Status.
           rearmed INTEGER NOT NULL DEFAULT 0,
+          -- The URL of the request. A want.
           url TEXT NOT NULL,
+          -- Absolute path of the file, as the client gave it. Of an upload, the path of the source.
           destination TEXT NOT NULL,
+          -- destination without links on the way; NULL = the same text. Of an upload, its identity.
           realPath TEXT,
+          -- JSON of TransferOptions; NULL = all defaults. A key that is missing has its default.
           options TEXT,
+          -- When preferences are looked at next; NULL = there are none that count.
           waiveAt INTEGER,
+          -- When preferences end at the latest.
           waiveBy INTEGER,
+          -- When time last made it ready; NULL = when it was recorded.
           readySince INTEGER,
+          -- JSON of the reasons to wait that the engine knows ([WaitReason]). Status.
           waitReason TEXT,
+          -- fetch.id, from the first claim until the bytes are published or given up. Status.
           fetchID INTEGER,
+          -- The fetch that serves, or served, it together with others. Outlives fetchID.
           sharedFetch INTEGER,
+          -- How many fetches it has left to others: the next part file is named ID-N.
           partSuffix INTEGER NOT NULL DEFAULT 0,
+          -- Validator of a completed file, for --reuse.
           fileValidator TEXT,
+          -- Device of that file.
           fileDevice INTEGER,
+          -- Inode of that file.
           fileInode INTEGER,
+          -- When that file was created; 0 = the file system does not tell.
           fileBirth INTEGER,
+          -- First claim. Status.
           startedAt INTEGER,
+          -- Moment of the end. Status.
           finishedAt INTEGER,
+          -- Path that the file was given; NULL = destination. Status.
           finalPath TEXT,
+          -- Copied from the fetch at the end, as the next four are.
           bytesTotal INTEGER,
+          -- Bytes of the file that were there at the end.
           bytesDone INTEGER NOT NULL DEFAULT 0,
+          -- Body bytes that were ever received or sent.
           bytesFetched INTEGER NOT NULL DEFAULT 0,
+          -- Requests that went out.
           attempts INTEGER NOT NULL DEFAULT 0,
+          -- How often held bytes were given up.
           restarts INTEGER NOT NULL DEFAULT 0,
+          -- JSON of the LonghaulError of a failed one.
           error TEXT,
+          -- JSON of the server's answer (TransferResponse), where options ask to keep it.
           response TEXT,
+          -- Content coding that the server applied although identity was asked for.
           contentCoding TEXT,
+          -- 1 = waits for another URL or credentials, 2 = for a word of its host before it begins.
           input INTEGER NOT NULL DEFAULT 0 CHECK (input BETWEEN 0 AND 2),
+          -- Whether the host was asked for that.
           asked INTEGER NOT NULL DEFAULT 0 CHECK (asked IN (0, 1)),
+          -- The transfer for which --on-duplicate replace cancelled it. retry --all leaves it out.
           replacedBy INTEGER,
+          -- What asked for the cancel: command, library, replaced, session.
           cancelledBy TEXT,
           CHECK ((deadlineAt IS NULL) <> (deadlineAfter IS NULL)),
           CHECK ((waiveAt IS NULL) = (waiveBy IS NULL)),
@@ -98,213 +175,61 @@ extension Migration {
         """,
         """
         CREATE TABLE fetch (
+          -- Never used again: the progress board outlives the process and names fetches by it.
           id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- Raised whenever the bytes held become void.
           generation INTEGER NOT NULL,
+          -- Absolute path of the part file; empty for an upload.
           partPath TEXT NOT NULL,
+          -- Device of the part file; NULL = not created yet.
           partDevice INTEGER,
+          -- Inode of the part file.
           partInode INTEGER,
+          -- When the part file was created; 0 = not told. The device does not count where it is
+          -- told.
           partBirth INTEGER NOT NULL DEFAULT 0,
+          -- Where the disk of the part file was mounted; NULL = the disk of /.
           partMount TEXT,
+          -- Ranges known durable: 0-1048576,2097152-3145728, ends exclusive. Committed after the
+          -- sync.
           durable TEXT NOT NULL,
+          -- JSON of the validator that pins the remote version, in the same row as the ranges.
           validator TEXT,
+          -- Length of the file; NULL = not known.
           bytesTotal INTEGER,
+          -- Body bytes ever received or sent; never goes down.
           bytesFetched INTEGER NOT NULL,
+          -- Requests that went out.
           attempts INTEGER NOT NULL,
+          -- How often held bytes were given up.
           restarts INTEGER NOT NULL,
+          -- Attempts in a row without a gain: the back-off follows from them.
           fruitlessAttempts INTEGER NOT NULL,
+          -- Answers in a row without a byte although a range was asked for.
           emptyAnswers INTEGER NOT NULL,
+          -- Index into url and mirrors.
           source INTEGER NOT NULL,
+          -- The URL that answered last, after redirects.
           effectiveURL TEXT,
+          -- Name proposed by the server, sanitised.
           proposedName TEXT,
+          -- Content coding that the server applied.
           contentCoding TEXT,
+          -- The request's URL when the validator was pinned; of an upload, the URL it goes to.
           askedURL TEXT,
+          -- JSON of the server's answer, where it is kept.
           response TEXT,
+          -- Path that the whole file is about to be renamed to, committed before the rename.
           publication TEXT,
+          -- Made ready for a connection before it could start.
           prefetched INTEGER NOT NULL,
+          -- JSON of UploadState, for an upload.
           upload TEXT,
+          -- The transfer that leads a shared fetch; NULL = never shared. Written apart from the
+          -- rest.
           leader INTEGER,
           CHECK ((partDevice IS NULL) = (partInode IS NULL))
         ) STRICT
         """,
-        """
-        CREATE TABLE event (
-          seq INTEGER PRIMARY KEY AUTOINCREMENT,
-          at INTEGER NOT NULL,
-          sessionID INTEGER NOT NULL,
-          transferID INTEGER,
-          type TEXT NOT NULL,
-          detail TEXT,
-          acknowledgedAt INTEGER
-        ) STRICT
-        """,
-        """
-        CREATE TABLE attempt (
-          id INTEGER PRIMARY KEY,
-          transferID INTEGER NOT NULL,
-          serial INTEGER NOT NULL,
-          startedAt INTEGER NOT NULL,
-          endedAt INTEGER NOT NULL,
-          url TEXT NOT NULL,
-          bytes INTEGER NOT NULL,
-          httpStatus INTEGER,
-          httpVersion INTEGER,
-          outcome TEXT NOT NULL,
-          message TEXT,
-          UNIQUE (transferID, serial)
-        ) STRICT
-        """,
-        """
-        CREATE TABLE orphanedPart (
-          id INTEGER PRIMARY KEY,
-          path TEXT NOT NULL,
-          device INTEGER NOT NULL,
-          inode INTEGER NOT NULL,
-          birth INTEGER NOT NULL,
-          since INTEGER NOT NULL
-        ) STRICT
-        """,
-        """
-        CREATE TABLE abandonedUpload (
-          id INTEGER PRIMARY KEY,
-          fetchID INTEGER NOT NULL,
-          transferID INTEGER NOT NULL,
-          url TEXT NOT NULL,
-          destination TEXT NOT NULL,
-          options TEXT,
-          upload TEXT NOT NULL,
-          attempts INTEGER NOT NULL DEFAULT 0,
-          dueAt INTEGER NOT NULL DEFAULT 0
-        ) STRICT
-        """,
-        """
-        CREATE TABLE snapshot (
-          transferID INTEGER PRIMARY KEY,
-          path TEXT NOT NULL UNIQUE,
-          device INTEGER NOT NULL,
-          inode INTEGER NOT NULL,
-          birth INTEGER NOT NULL
-        ) STRICT
-        """,
-        "CREATE TABLE intentInbox (transferID INTEGER PRIMARY KEY) STRICT",
-        """
-        CREATE TABLE lease (
-          id INTEGER PRIMARY KEY CHECK (id = 1),
-          epoch INTEGER NOT NULL,
-          storeID TEXT NOT NULL,
-          pid INTEGER,
-          pidStart INTEGER,
-          bootID TEXT,
-          mode TEXT,
-          since INTEGER,
-          nextWake INTEGER
-        ) STRICT
-        """,
-        """
-        CREATE TABLE setting (
-          key TEXT NOT NULL UNIQUE,
-          value TEXT NOT NULL
-        ) STRICT
-        """,
-        """
-        CREATE TABLE tally (
-          sessionID INTEGER NOT NULL,
-          phase INTEGER NOT NULL,
-          want INTEGER NOT NULL,
-          pending INTEGER NOT NULL,
-          n INTEGER NOT NULL,
-          PRIMARY KEY (sessionID, phase, want, pending)
-        ) STRICT, WITHOUT ROWID
-        """,
     ]
-
-    /// Partial where a query concerns few rows: a million waiting rows that are not in an index
-    /// cost their insertion nothing. The large ones depend on `ended` and not on `phase`, because
-    /// an update rewrites every index that mentions a column it sets.
-    private static let indexes1: [String] = [
-        "CREATE INDEX transferByDestination ON transfer (destinationKey) WHERE ended = 0",
-        "CREATE INDEX transferByIdentity ON transfer (identityKey) WHERE ended = 0",
-        "CREATE INDEX transferFailed ON transfer (destinationKey) WHERE phase = 4",
-        """
-        CREATE INDEX transferKept ON transfer (identityKey)
-        WHERE phase = 3 AND fileValidator IS NOT NULL AND fileInode IS NOT NULL
-        """,
-        "CREATE INDEX transferShared ON transfer (sharedFetch) WHERE sharedFetch IS NOT NULL",
-        "CREATE INDEX transferLive ON transfer (sessionID, want) WHERE ended = 0",
-        """
-        CREATE INDEX transferReady ON transfer (eligibility, priority, sessionID, originID)
-        WHERE phase = 0 AND want = 0 AND readyAt = 0
-        """,
-        "CREATE INDEX transferDue ON transfer (readyAt) WHERE phase = 0 AND readyAt > 0",
-        """
-        CREATE INDEX transferDueBesidesStorage ON transfer (readyAt)
-        WHERE phase = 0 AND readyAt > 0 AND instr(coalesce(waitReason, ''), '"storage"') = 0
-        """,
-        "CREATE INDEX transferWaiver ON transfer (waiveAt) WHERE phase = 0 AND waiveAt > 0",
-        "CREATE INDEX transferDeadline ON transfer (deadline) WHERE ended = 0 AND want IN (0, 1)",
-        "CREATE INDEX transferRunning ON transfer (phase) WHERE phase = 1",
-        "CREATE INDEX transferEnded ON transfer (sessionID, phase) WHERE ended = 1",
-        "CREATE INDEX transferFinished ON transfer (finishedAt, sessionID) WHERE ended = 1",
-        "CREATE INDEX transferPending ON transfer (sessionID) WHERE rearm > rearmed",
-        "CREATE INDEX orphanedPartByFile ON orphanedPart (inode)",
-        "CREATE INDEX eventBySession ON event (sessionID)",
-        "CREATE INDEX eventByTransfer ON event (transferID) WHERE transferID IS NOT NULL",
-    ]
-
-    /// Triggers count the tally, so that no statement can omit it. Insertions and ends are the
-    /// exception: a transaction adds them up (see `EndNotes`), and until it does, a count may be
-    /// negative. Running transfers are counted on demand: they are few, and claims and ends stay
-    /// cheap.
-    ///
-    /// A change of `ended` alone fires no trigger: a trigger costs its statement as much as two
-    /// indexes, even if its condition is false.
-    private static let triggers1: [String] = [
-        """
-        CREATE TRIGGER tallyChange AFTER UPDATE OF want, rearm, rearmed ON transfer
-        WHEN new.ended <> old.ended OR new.want <> old.want
-          OR (new.rearm > new.rearmed) <> (old.rearm > old.rearmed)
-        BEGIN
-          INSERT INTO tally (sessionID, phase, want, pending, n)
-            VALUES (old.sessionID, old.ended * old.phase, old.want, old.rearm > old.rearmed, -1)
-            ON CONFLICT DO UPDATE SET n = n - 1;
-          INSERT INTO tally (sessionID, phase, want, pending, n)
-            VALUES (new.sessionID, new.ended * new.phase, new.want, new.rearm > new.rearmed, 1)
-            ON CONFLICT DO UPDATE SET n = n + 1;
-        END
-        """,
-        """
-        CREATE TRIGGER tallyRemoval AFTER DELETE ON transfer
-        BEGIN
-          UPDATE tally SET n = n - 1 WHERE sessionID = old.sessionID
-            AND phase = old.ended * old.phase AND want = old.want
-            AND pending = (old.rearm > old.rearmed);
-        END
-        """,
-    ]
-
-    private static let rows1: [String] = [
-        "INSERT INTO lease (id, epoch, storeID) VALUES (1, 0, lower(hex(randomblob(16))))"
-    ]
-}
-
-/// The versions of the schema. Each is a list of statements that migrates a store of the version
-/// before. A released list is never edited: a change is a new version.
-enum Migration {
-    /// In the file's header (PRAGMA application_id): "LH", and the fingerprint of version 1, which
-    /// changes until it is released. The fingerprint distinguishes a store of an earlier build.
-    static let applicationID = family << 16 | 0x7B6E
-    static let family = 0x4C48
-
-    /// A fingerprint of 16 bits (FNV-1a, folded).
-    static func fingerprint(of statements: [String]) -> Int {
-        var hash: UInt32 = 0x811C_9DC5
-        for byte in statements.joined(separator: ";").utf8 {
-            hash = (hash ^ UInt32(byte)) &* 0x0100_0193
-        }
-        return Int(hash >> 16 ^ hash & 0xFFFF)
-    }
-
-    /// `versions[n]` leads from version n to n + 1.
-    static let versions: [[String]] = [version1]
-
-    static var latest: Int { versions.count }
 }

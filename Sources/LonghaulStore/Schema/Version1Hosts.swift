@@ -1,43 +1,77 @@
-extension Migration {
+/// Of the first schema, what concerns hosts and background tasks.
+enum Version1Hosts {
     /// The programs that are started for events, and the log of their launches.
-    static let hostTables1: [String] = [
+    static let tables: [String] = [
         """
         CREATE TABLE host (
+          -- Order of insertion.
           id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- The identifier that commands and programs give.
           name TEXT NOT NULL UNIQUE,
+          -- JSON of program and arguments. A row that cannot be read counts as a missing program.
           argv TEXT NOT NULL,
+          -- JSON of the permitted task identifiers.
           permitted TEXT NOT NULL,
+          -- Seconds of a launch for events and refreshes; NULL = default.
           eventBudget REAL,
+          -- Seconds of a launch for processing; NULL = default.
           taskBudget REAL,
+          -- When it was registered.
           created INTEGER NOT NULL,
+          -- Raised by clients to forget failures without writing the engine's columns.
           reset INTEGER NOT NULL DEFAULT 0,
+          -- Failed launches in a row; they count while failuresReset = reset. The engine's, as the
+          -- rest.
           failures INTEGER NOT NULL DEFAULT 0,
+          -- No launch before this moment.
           retryAt INTEGER,
+          -- The value of reset for which failures count.
           failuresReset INTEGER NOT NULL DEFAULT 0,
+          -- Urgent wake-ups in a row that were not handled.
           urgentFailures INTEGER NOT NULL DEFAULT 0,
+          -- Urgent wake-ups are background ones until this moment.
           urgencyLostUntil INTEGER,
+          -- Quarter hours with a use, of 22 days (UsageHistogram).
           usage TEXT
         ) STRICT
         """,
         """
         CREATE TABLE launch (
+          -- Number of the launch, LONGHAUL_LAUNCH_ID. The last 50 of each host are kept.
           id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- host.name.
           host TEXT NOT NULL,
+          -- The session whose events it carries; NULL = none.
           sessionID INTEGER,
+          -- session-events, input-needed, task, wake.
           reason TEXT NOT NULL,
+          -- First event that was handed over.
           firstSeq INTEGER,
+          -- Last event that was handed over.
           lastSeq INTEGER,
+          -- How many events were handed over.
           handed INTEGER NOT NULL DEFAULT 0,
+          -- When it was recorded, right before its program began.
           startedAt INTEGER NOT NULL,
+          -- When it is asked to end.
           deadline INTEGER NOT NULL,
+          -- Its process; NULL = no process could be made.
           pid INTEGER,
+          -- Start time of the process.
           pidStart INTEGER,
+          -- Boot in which it was started.
           bootID TEXT,
+          -- NULL = not known to have ended.
           endedAt INTEGER,
+          -- exited, killed, expired, notStarted, unknown.
           ending TEXT,
+          -- Exit status.
           status INTEGER,
+          -- The end of its output.
           output TEXT,
+          -- Why it was asked to end: time, requirement, processor, simulated.
           expiration TEXT,
+          -- Processor time of its process group.
           processorSeconds REAL,
           CHECK ((endedAt IS NULL) = (ending IS NULL))
         ) STRICT
@@ -46,56 +80,93 @@ extension Migration {
 
     /// What hosts are launched for besides events: requests that wait, those that a launch carries
     /// (`launch`), and wake-ups; the log of their runs.
-    static let taskTables1: [String] = [
+    static let taskTables: [String] = [
         """
         CREATE TABLE task (
+          -- Order of insertion.
           id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- host.name.
           host TEXT NOT NULL,
+          -- The task's identifier; of a wake-up, its own, empty = none.
           identifier TEXT NOT NULL,
+          -- 0 refresh, 1 processing, 2 wake-up.
           kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 2),
+          -- JSON of the request: earliest moment, requirements, repetition, triggers.
           definition TEXT NOT NULL,
+          -- JSON that was submitted with it.
           payload TEXT,
+          -- A wake-up that passes the back-off of its host.
           urgent INTEGER NOT NULL DEFAULT 0,
+          -- A wake-up that was not handed over by then is dropped.
           expiresAt INTEGER,
+          -- What a standing request waits for (TriggerSet); 0 = it is none.
           triggers INTEGER NOT NULL DEFAULT 0,
+          -- When it was submitted.
           submittedAt INTEGER NOT NULL,
+          -- Clients write 1 to ask for a launch, or for the expiration of the one that carries it.
           simulated INTEGER NOT NULL DEFAULT 0,
+          -- EligibilityKey: what must and should hold.
           eligibility INTEGER NOT NULL,
+          -- When the engine considers it: later than due while its host cannot be launched.
           readyAt INTEGER NOT NULL,
+          -- When it is due by its own definition, back-off included.
           dueAt INTEGER NOT NULL,
+          -- From then on it goes along with another launch of its host.
           mayBeginAt INTEGER NOT NULL,
+          -- Its preferences count until then.
           waivesAt INTEGER,
+          -- End of the present window of a repeating request.
           windowAt INTEGER,
+          -- The last run that counts for the interval.
           lastStart INTEGER,
+          -- Failed runs in a row.
           failures INTEGER NOT NULL DEFAULT 0,
+          -- Runs in a row that were put off.
           deferrals INTEGER NOT NULL DEFAULT 0,
+          -- When the moments above were written: a clock that is set back is noticed by it.
           writtenAt INTEGER NOT NULL,
+          -- What has happened and was not handed over yet.
           trigger TEXT,
+          -- When that happened.
           triggeredAt INTEGER,
+          -- launch.id that carries it; NULL = it waits.
           launch INTEGER,
+          -- When that launch began.
           startedAt INTEGER,
+          -- The trigger that was handed over.
           firedBy TEXT,
+          -- When that happened.
           firedAt INTEGER
         ) STRICT
         """,
         """
         CREATE TABLE taskRun (
+          -- Order of insertion. The last ten runs of a task are kept.
           id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- host.name.
           host TEXT NOT NULL,
+          -- The task's identifier.
           identifier TEXT NOT NULL,
+          -- refresh, processing.
           kind TEXT NOT NULL,
+          -- launch.id.
           launch INTEGER NOT NULL,
+          -- The trigger that was handed over.
           trigger TEXT,
+          -- When the launch began.
           startedAt INTEGER NOT NULL,
+          -- NULL = runs.
           endedAt INTEGER,
+          -- success, failure, deferred, noData; NULL = none was told.
           result TEXT,
+          -- Why the launch was asked to end.
           expiration TEXT
         ) STRICT
         """,
     ]
 
     /// One pending request of an identifier; a decision reads the heads of eligibilities.
-    static let taskIndexes1: [String] = [
+    static let taskIndexes: [String] = [
         """
         CREATE UNIQUE INDEX taskPending ON task (host, identifier, kind = 2)
         WHERE launch IS NULL
@@ -118,7 +189,7 @@ extension Migration {
     ]
 
     /// Hosts are started for events that are not acknowledged; acknowledged events may be deleted.
-    static let hostIndexes1: [String] = [
+    static let indexes: [String] = [
         "CREATE INDEX eventWaiting ON event (sessionID) WHERE acknowledgedAt IS NULL",
         "CREATE INDEX eventDone ON event (acknowledgedAt) WHERE acknowledgedAt IS NOT NULL",
         "CREATE INDEX sessionByHost ON session (host) WHERE host IS NOT NULL",
