@@ -4,6 +4,11 @@ import Testing
 /// The documents speak of what is there.
 @Suite struct DocumentTests {
     private let documents = Repository.shared.files.filter { $0.hasSuffix(".md") }
+    private let modules = [
+        "CLI": "LonghaulCLI", "Core": "LonghaulCore", "Engine": "LonghaulEngine",
+        "Platform": "LonghaulPlatform", "Store": "LonghaulStore",
+        "Transport": "LonghaulTransport", "Longhaul": "Longhaul", "CLonghaul": "CLonghaul",
+    ]
 
     /// Every relative link leads somewhere.
     @Test func links() {
@@ -44,11 +49,6 @@ import Testing
     @Test func filesOfTheSources() {
         var complaints = Complaints()
         defer { complaints.report() }
-        let modules = [
-            "CLI": "LonghaulCLI", "Core": "LonghaulCore", "Engine": "LonghaulEngine",
-            "Platform": "LonghaulPlatform", "Store": "LonghaulStore",
-            "Transport": "LonghaulTransport", "Longhaul": "Longhaul", "CLonghaul": "CLonghaul",
-        ]
         for path in documents where path != "CHANGELOG.md" {
             for word in codeSpans(in: Repository.shared.text(path) ?? "") {
                 let parts = word.split(separator: "/", maxSplits: 1)
@@ -60,6 +60,36 @@ import Testing
                 }
             }
         }
+    }
+
+    /// The page counts the files that it names, and each of them is there.
+    @Test func lifeOfAURLCountsItsFiles() throws {
+        let text = try #require(Repository.shared.text("docs/internals/life-of-a-url.md"))
+        var files: Set<String> = []
+        for row in text.split(separator: "\n") where row.hasPrefix("| ") {
+            let cells = row.split(separator: "|")
+            guard Int(cells[0].trimmingCharacters(in: .whitespaces)) != nil else { continue }
+            var module = ""
+            var folder = ""
+            for name in codeSpans(in: String(cells[1])) {
+                var parts = name.split(separator: "/").map(String.init)
+                if let found = modules[parts[0]] {
+                    module = "Sources/\(found)"
+                    parts[0] = module
+                } else {
+                    parts.insert(parts.count > 1 ? module : folder, at: 0)
+                }
+                folder = parts.dropLast().joined(separator: "/")
+                let path = parts.joined(separator: "/")
+                #expect(Repository.shared.exists(path), "\(path)")
+                files.insert(path)
+                if cells[1].contains("`\(name)` and its extensions") {
+                    let type = path.dropLast(".swift".count)
+                    files.formUnion(Repository.shared.files.filter { $0.hasPrefix("\(type)+") })
+                }
+            }
+        }
+        #expect(text.contains("These are \(files.count) files"), "\(files.count)")
     }
 
     /// The folders of a module stand in the documented order: none names a type of a later one.
