@@ -114,6 +114,8 @@ package enum Limits {
     // Retry.
     package static let backOffMinimumSeconds: Double = 1
     package static let backOffMaximumSeconds: Double = 600
+    /// So many bytes more are a gain, and so is a percent of the file.
+    package static let gainBytes: Int64 = 1 << 20
     package static let retryAfterMaximumSeconds: Double = 86_400
     /// Failures in a row that cool an origin down for all its transfers.
     package static let originFailures = 3

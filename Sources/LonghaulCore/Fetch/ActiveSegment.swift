@@ -60,11 +60,16 @@ extension ActiveSegment {
     var bringsTheWhole: Bool {
         switch decision {
         case .fresh, .skip, .restart: true
-        case .append, .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .fail, .empty,
+        // RFC 959 §3.4: a file over FTP ends with its data connection.
+        case .append: head?.scheme == .ftp && end == nil
+        case .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .fail, .empty,
             nil:
             false
         }
     }
+
+    /// Whether it has brought a byte that was missing.
+    var hasWritten: Bool { isWriting && written > start }
 
     /// Whether what stands on the board was written for it: only after its head was found good.
     var isWriting: Bool {

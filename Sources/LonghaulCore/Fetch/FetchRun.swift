@@ -2,10 +2,10 @@
 struct FetchRun: Sendable {
     private(set) var startedMoving: Instant?
     private var receivedAtStart: Int64 = 0
-    /// What was held when the file was opened, and how often it had been given up by then.
-    private var atStart: (held: Int64, restarts: Int) = (0, 0)
-    /// Bytes that requests have brought to their ends.
-    private(set) var gained: Int64 = 0
+    /// Bytes held when the file was opened.
+    private var heldAtStart: Int64 = 0
+    /// When the last request went out.
+    private var lastRequest: Instant?
     /// Sources that have failed; each gets its chance before the transfer backs off or fails.
     private(set) var sourcesFailed = 0
     /// One of them may fare better later: the transfer does, too. Of several the one that wants
@@ -20,19 +20,21 @@ struct FetchRun: Sendable {
     mutating func start(_ bytes: FetchBytes, at now: Instant) {
         startedMoving = now
         receivedAtStart = bytes.state.bytesFetched
-        atStart = (bytes.have.count, bytes.state.restarts)
+        heldAtStart = bytes.have.count
     }
 
-    mutating func gain(_ count: Int64) {
-        assert(count >= 0, "what was gained is not lost by an answer")
-        gained += count
+    mutating func requested(at now: Instant) {
+        lastRequest = now
     }
 
-    /// What the run is worth: bytes that only take the place of those that were given up during it
-    /// are none, or a server whose answers disagree would be asked for ever.
+    func sinceRequest(at now: Instant) -> Double {
+        lastRequest.map { now - $0 } ?? 0
+    }
+
+    /// Bytes that the run has added to those held before. Bytes in the place of others that were
+    /// given up during it are none: a server whose answers disagree would be asked for ever.
     func progress(_ bytes: FetchBytes) -> Int64 {
-        bytes.state.restarts == atStart.restarts
-            ? gained : max(0, min(gained, bytes.have.count - atStart.held))
+        max(0, bytes.have.count - heldAtStart)
     }
 
     /// Bytes per second, for planning; `nil` where the run was too short to tell.

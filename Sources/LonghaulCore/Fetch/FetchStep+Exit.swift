@@ -3,13 +3,14 @@ extension FetchStep {
     mutating func exit(
         _ wire: inout FetchWire, _ leaving: FetchLeaving, _ context: FetchContext
     ) {
-        let progress = wire.run.progress(wire.bytes)
-        if progress > 0 { wire.bytes.state.fruitlessAttempts = 0 }
+        let hasGained = RetryPolicy.isGain(
+            wire.run.progress(wire.bytes), of: wire.bytes.state.bytesTotal)
+        if hasGained { wire.bytes.state.fruitlessAttempts = 0 }
         switch leaving {
         case .requeue:
             writes.append(.save(wire.bytes.state))
             writes.append(.queued(wire.target.transfer, readyAt: nil, waitingFor: []))
-        case .retry(let failure): retry(&wire, failure, gained: progress, context)
+        case .retry(let failure): retry(&wire, failure, hasGained: hasGained, context)
         case .pause(let pause):
             requeue(
                 wire, at: pause.until, .backoff, required: WaitReason.retryAfter, pause.error,
@@ -32,14 +33,15 @@ extension FetchStep {
     }
 
     private mutating func retry(
-        _ wire: inout FetchWire, _ failure: Failure, gained: Int64, _ context: FetchContext
+        _ wire: inout FetchWire, _ failure: Failure, hasGained: Bool, _ context: FetchContext
     ) {
         var random = SeededGenerator(seed: context.seed)
         wire.blame(failure, context, &self)
         let verdict = RetryPolicy.decide(
             failure,
             attempts: RetryPolicy.Attempts(
-                fruitless: wire.bytes.state.fruitlessAttempts, gained: gained,
+                fruitless: wire.bytes.state.fruitlessAttempts, hasGained: hasGained,
+                sinceRequest: wire.run.sinceRequest(at: context.now.monotonic),
                 retries: wire.target.request.options.retries),
             now: context.now.wall, deadline: wire.target.deadline, using: &random)
         wire.bytes.nextSource(in: wire.target)

@@ -16,7 +16,6 @@ extension FetchWire {
         }
         if segment.isWriting, segment.isOpen, end.writtenThrough > segment.start {
             bytes.have.insert(segment.start..<end.writtenThrough)
-            run.gain(end.writtenThrough - segment.start)
             segment.written = end.writtenThrough
             bytes.state.emptyAnswers = 0
             if end.failure == nil { connections.hasEndedWell = true }
@@ -48,10 +47,10 @@ extension FetchWire {
         } else if !segments.isEmpty {
             split(context, &step)
             return nil
-        } else if segment.isParallel || segment.isWriting || segment.isGivenUp
+        } else if segment.isParallel || segment.hasWritten || segment.isGivenUp
             || (fromZero != nil && segment.ask.sendsRange)
         {
-            // Another gap, or all of it; not all of it again when that brought nothing.
+            // Another gap, or all of it; not the same again when that brought nothing.
             return askInTime(context, &step)
         } else {
             return broughtNothing(ended, context, &step)

@@ -31,6 +31,7 @@ extension FetchWire {
         let key = SegmentKey(fetch: bytes.state.id, serial: nextSerial)
         assert(!segments.contains { $0.key == key }, "a request has a key of its own")
         nextSerial += 1
+        run.requested(at: context.now.monotonic)
         bytes.state.attempts += 1
         segments.append(
             ActiveSegment(

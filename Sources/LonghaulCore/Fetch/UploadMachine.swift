@@ -89,7 +89,7 @@ struct UploadMachine {
             upload.mayHaveArrived = mayHaveArrived
         }
         upload.source = version
-        wire.upload.floor = upload.sentBound
+        wire.upload.start(held: have.count, floor: upload.sentBound)
         // What was under way when the last run ended may have arrived since.
         if upload.address != nil {
             upload.mustAsk = true
@@ -128,6 +128,10 @@ struct UploadMachine {
             return leaveUpload(reason, context, &step)
         }
         while stage == .moving, mayAsk(context), let exchange = nextExchange(context) {
+            if wire.upload.isRepeated(exchange) {
+                let failure = wire.upload.lastFailure ?? UploadFailure.noGain
+                return leaveUpload(leaving(after: failure), context, &step)
+            }
             if exchange.purpose == .whole, state.upload?.mayHaveArrived == true,
                 !exchange.body.mayRepeat
             {
@@ -177,10 +181,10 @@ struct UploadMachine {
         guard let segment = remove(key, end, &step) else { return }
         let ended = wire.upload.ended(key)
         if end.failure == .withdrawn {
-            noteWithdrawn(ended)
+            noteWithdrawn(ended?.exchange)
             if leaving == nil { return leaveUpload(.requeue, context, &step) }
         }
-        guard let exchange = ended, end.failure != .withdrawn else {
+        guard let (exchange, heldBefore) = ended, end.failure != .withdrawn else {
             if stage == .moving { converse(context, &step) }
             return settleUpload(context, &step)
         }
@@ -219,14 +223,11 @@ struct UploadMachine {
             if exchange.part != nil { wire.connections.worked(wire.segments.count + 1) }
             goOn(after: exchange, context, &step)
         case .askAfter(let failure):
-            wire.upload.unsettled = failure
+            wire.upload.askAfter(failure, heldBefore: heldBefore)
             if let part = exchange.part { wire.upload.refused(part: part, by: failure) }
             converse(context, &step)
         case .conflict(let failure):
-            wire.upload.conflicts += 1
-            // A question that is refused is not put again at once.
-            let isStuck = exchange.purpose == .ask && judge.lost == nil
-            if isStuck || wire.upload.conflicts > Limits.uploadConflicts {
+            if wire.upload.conflict(failure) {
                 leaveUpload(.retry(failure), context, &step)
             } else {
                 converse(context, &step)
@@ -263,13 +264,11 @@ struct UploadMachine {
     ) {
         // It was asked after a break: without a gain the break is a failure like any other.
         let isAnswered = exchange.purpose == .ask || exchange.purpose == .list
-        if isAnswered, state.upload?.mustAsk == false, let failure = wire.upload.unsettled {
-            wire.upload.unsettled = nil
-            if wire.run.progress(wire.bytes) == 0 {
-                return leaveUpload(leaving(after: failure), context, &step)
-            }
+        if isAnswered, state.upload?.mustAsk == false,
+            let failure = wire.upload.settle(held: have.count, of: state.bytesTotal)
+        {
+            return leaveUpload(leaving(after: failure), context, &step)
         }
-        if exchange.purpose == .append { wire.upload.conflicts = 0 }
         converse(context, &step)
     }
 
@@ -353,7 +352,8 @@ struct UploadMachine {
                 key: key, number: wire.bytes.state.attempts,
                 ask: RangeRequest(proof: .nothingHeld, position: exchange.range.lowerBound),
                 url: exchange.url, startedAt: context.now, isParallel: !wire.segments.isEmpty))
-        wire.upload.sent(exchange, as: key)
+        wire.run.requested(at: context.now.monotonic)
+        wire.upload.sent(exchange, as: key, held: have.count)
         let isForgettable = isForgettable(exchange)
         let bound = wire.bytes.state.upload?.sentBound ?? 0
         let mayFinish = exchange.purpose == .whole || exchange.address != nil
@@ -440,9 +440,8 @@ struct UploadMachine {
     mutating func acknowledge(_ told: ByteRanges, _ step: inout FetchStep) {
         let (before, after) = (wire.bytes.have.count, told.count)
         if told == wire.bytes.have { return }
-        if after >= before {
-            wire.run.gain(after - before)
-        } else {
+        wire.upload.acknowledged(after, of: state.bytesTotal)
+        if after < before {
             wire.bytes.state.restarts += 1
             step.writes.append(
                 .restarted(

@@ -2,10 +2,16 @@
 package struct UploadRun: Sendable {
     /// The requests that are out and whose answers count.
     private(set) var exchanges: [SegmentKey: UploadExchange] = [:]
+    /// The bytes that the server had when each of them went out.
+    private var heldBefore: [SegmentKey: Int64] = [:]
     /// The failure after which the server is asked how far it is.
-    var unsettled: Failure?
-    /// Answers in a row that told another offset.
-    var conflicts = 0
+    private var unsettled: UnsettledFailure?
+    private(set) var lastFailure: Failure?
+    /// Answers since the last gain that told another offset.
+    private var conflicts = 0
+    /// Requests since the last gain: none of them is repeated in this run.
+    private var sinceGain: Set<UploadExchange> = []
+    private var heldAtGain: Int64 = 0
     /// See ``UploadJudge``.
     var floor: Int64 = 0
     /// Another request is wanted, perhaps to another URL.
@@ -26,22 +32,69 @@ package struct UploadRun: Sendable {
         return underWay.contains { $0.purpose == .whole && !(once && $0.body.mayRepeat) }
     }
 
-    mutating func sent(_ exchange: UploadExchange, as key: SegmentKey) {
+    /// - Parameter held: The bytes that the server has.
+    mutating func start(held: Int64, floor: Int64) {
+        heldAtGain = held
+        self.floor = floor
+    }
+
+    mutating func sent(_ exchange: UploadExchange, as key: SegmentKey, held: Int64) {
         assert(
             exchanges.isEmpty || exchange.part != nil, "only parts are sent beside each other")
         exchanges[key] = exchange
+        heldBefore[key] = held
+        // A part that is refused has a rule of its own.
+        if exchange.part == nil { sinceGain.insert(exchange) }
     }
 
     /// `nil` = what its answer says does not count any more.
-    mutating func ended(_ key: SegmentKey) -> UploadExchange? {
-        exchanges.removeValue(forKey: key)
+    mutating func ended(_ key: SegmentKey) -> (exchange: UploadExchange, heldBefore: Int64)? {
+        let held = heldBefore.removeValue(forKey: key) ?? 0
+        return exchanges.removeValue(forKey: key).map { ($0, held) }
+    }
+
+    // MARK: - Gains
+
+    /// The server has so many bytes by now. Bytes that it had before and has lost since are no
+    /// gain.
+    mutating func acknowledged(_ held: Int64, of total: Int64?) {
+        guard RetryPolicy.isGain(held - heldAtGain, of: total) else { return }
+        heldAtGain = held
+        sinceGain = []
+        conflicts = 0
+    }
+
+    /// Whether the same request went out in this run, and nothing was gained since.
+    func isRepeated(_ exchange: UploadExchange) -> Bool {
+        sinceGain.contains(exchange)
+    }
+
+    mutating func askAfter(_ failure: Failure, heldBefore: Int64) {
+        lastFailure = failure
+        unsettled = UnsettledFailure(failure: failure, heldBefore: heldBefore)
+    }
+
+    /// The server has said how far it is. Returns the failure before that, if the request that
+    /// failed has gained too little.
+    mutating func settle(held: Int64, of total: Int64?) -> Failure? {
+        defer { unsettled = nil }
+        guard let unsettled, !RetryPolicy.isGain(held - unsettled.heldBefore, of: total)
+        else { return nil }
+        return unsettled.failure
+    }
+
+    /// Returns whether there were too many of them.
+    mutating func conflict(_ failure: Failure) -> Bool {
+        lastFailure = failure
+        conflicts += 1
+        return conflicts > Limits.uploadConflicts
     }
 
     /// The resource that they are for is gone.
     ///
     /// Returns the requests to stop.
     mutating func forgetAll() -> [SegmentKey] {
-        defer { exchanges = [:] }
+        defer { (exchanges, heldBefore) = ([:], [:]) }
         return Array(exchanges.keys)
     }
 
@@ -49,6 +102,12 @@ package struct UploadRun: Sendable {
     mutating func refused(part: Int, by failure: Failure) {
         if !refused.insert(part).inserted { draining = draining ?? failure }
     }
+}
+
+/// A failure that may have gained something, and the bytes that the server had before.
+private struct UnsettledFailure: Sendable {
+    let failure: Failure
+    let heldBefore: Int64
 }
 
 extension UploadMachine {

@@ -20,7 +20,7 @@ package struct FetchState: Hashable, Sendable {
     package var attempts: Int = 0
     /// Times that held bytes were given up.
     package var restarts: Int = 0
-    /// Attempts in a row that gained nothing: feeds back-off and `--retries`.
+    /// Attempts in a row without a gain: feeds back-off and `--retries`.
     package var fruitlessAttempts: Int = 0
     /// Answers in a row that brought no byte although a range was asked for: at two, one start from
     /// zero is tried.

@@ -15,18 +15,32 @@ package enum RetryPolicy {
 
     /// What is known of the attempts so far.
     package struct Attempts: Hashable, Sendable {
-        /// Attempts in a row that gained nothing, the failed one not counted.
+        /// Attempts in a row without a gain, the failed one not counted.
         package var fruitless: Int
-        /// Bytes that the failed one gained.
-        package var gained: Int64
+        /// The failed one has gained enough, see ``RetryPolicy/isGain(_:of:)``.
+        package var hasGained: Bool
+        /// Seconds since the last request went out.
+        package var sinceRequest: Double
         /// How many retries may follow the first attempt; `nil` = until the deadline.
         package var retries: Int?
 
-        package init(fruitless: Int, gained: Int64, retries: Int?) {
+        package init(
+            fruitless: Int, hasGained: Bool, sinceRequest: Double = 0, retries: Int?
+        ) {
             self.fruitless = fruitless
-            self.gained = gained
+            self.hasGained = hasGained
+            self.sinceRequest = sinceRequest
             self.retries = retries
         }
+    }
+
+    /// Whether so many more bytes are a reason to go on at once: a MiB, or a percent of the file.
+    /// With less, a server that gives a few bytes and breaks off would be asked without end.
+    ///
+    /// - Parameter total: The length of the file; `nil` = unknown.
+    package static func isGain(_ bytes: Int64, of total: Int64?) -> Bool {
+        let percent = total.map { max(1, $0 / 100) } ?? .max
+        return bytes >= min(Limits.gainBytes, percent)
     }
 
     /// - Parameter deadline: A back-off that would outlast it takes half of the time that is left.
@@ -41,14 +55,15 @@ package enum RetryPolicy {
         case .permanent, .localFault: return .fail(failure.error)
         case .transient, .restartFromZero: break
         }
-        // Gained bytes start the count anew: as after a first attempt, as many retries follow as
-        // are allowed.
-        let count = attempts.gained > 0 ? 1 : attempts.fruitless + 1
+        // A gain starts the count anew: as after a first attempt, as many retries follow as are
+        // allowed.
+        let count = attempts.hasGained ? 1 : attempts.fruitless + 1
         if let retries = attempts.retries, count > retries {
             return .fail(exhausted(failure.error, retries: retries))
         }
         var wait = BackOff.seconds(
-            afterFailures: attempts.gained > 0 ? 0 : count, using: &random)
+            afterFailures: attempts.hasGained ? 0 : count, using: &random)
+        wait = max(wait, Limits.backOffMinimumSeconds - attempts.sinceRequest)
         if let deadline, now + wait >= deadline {
             wait = max(Limits.backOffMinimumSeconds, (deadline - now) / 2)
         }
@@ -85,8 +100,8 @@ package enum RetryPolicy {
 package enum BackOff {
     /// Seconds before the next try.
     ///
-    /// - Parameter failures: Tries in a row that gained nothing, this one included. 0 = it gained
-    ///   bytes: at most one second. 1 = 1…2 s, 2 = 1…4 s, … up to 1 s…10 min.
+    /// - Parameter failures: Tries in a row without a gain, this one included. 0 = it has gained
+    ///   enough: at most one second. 1 = 1…2 s, 2 = 1…4 s, … up to 1 s…10 min.
     package static func seconds(
         afterFailures failures: Int, using random: inout some RandomNumberGenerator
     ) -> Double {

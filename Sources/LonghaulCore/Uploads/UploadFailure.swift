@@ -34,10 +34,24 @@ enum UploadFailure {
             retryAfter: head.headers.retryAfter(now: head.receivedAt))
     }
 
+    /// Of a completion that names parts which S3 has not got so. The list of parts says more.
+    static func otherParts(_ head: ResponseHead) -> Failure {
+        Failure(
+            .transient,
+            LonghaulError(
+                .serverError, "the server has not got all parts as they were sent (\(head.status))",
+                httpStatus: head.status))
+    }
+
     /// Of an answer to a question for the offset that has none.
     static let noOffset = Failure(
         .transient,
         LonghaulError(.serverError, "the server does not say how far the upload is"))
+
+    /// Of an answer that is none of a failure, after which the same request would be next.
+    static let noGain = Failure(
+        .transient,
+        LonghaulError(.serverError, "the server answers, and has no more of the file than before"))
 
     /// Of an answer to a creation that names no resource.
     static func nowhere(_ head: ResponseHead) -> Failure {

@@ -55,7 +55,7 @@ extension UploadJudge {
         if head.status == 404 { return forgotten() }
         if head.status == 400, code == "InvalidPart" || code == "InvalidPartOrder" {
             state.mustAsk = true
-            return .conflict(FailureTable.classify(upload: head))
+            return .conflict(UploadFailure.otherParts(head))
         }
         // The server may have gone on after such an answer.
         if head.isSuccess || head.status >= 500 { state.mayHaveArrived = true }

@@ -5,13 +5,14 @@ import Testing
     private let now = Timestamp(milliseconds: 1_000_000)
 
     private func decide(
-        _ failure: Failure, fruitless: Int = 0, gained: Int64 = 0, retries: Int? = nil,
+        _ failure: Failure, fruitless: Int = 0, hasGained: Bool = false, retries: Int? = nil,
         deadline: Timestamp? = nil, random: FixedRandom = .lowest
     ) -> RetryPolicy.Verdict {
         var random = random
         return RetryPolicy.decide(
             failure,
-            attempts: RetryPolicy.Attempts(fruitless: fruitless, gained: gained, retries: retries),
+            attempts: RetryPolicy.Attempts(
+                fruitless: fruitless, hasGained: hasGained, retries: retries),
             now: now, deadline: deadline, using: &random)
     }
 
@@ -37,8 +38,33 @@ import Testing
         #expect(least.count == fruitless + 1)
     }
 
+    /// A MiB or a percent of the file is a gain. With less, the back-off grows.
+    @Test(arguments: [
+        Gain(0, of: 0, false), Gain(0, of: nil, false), Gain(0, of: 50_000, false),
+        Gain(1, of: 1, true), Gain(1, of: 199, true), Gain(1, of: 200, false),
+        Gain(499, of: 50_000, false), Gain(500, of: 50_000, true),
+        Gain((1 << 20) - 1, of: nil, false), Gain(1 << 20, of: nil, true),
+        Gain((1 << 20) - 1, of: 1 << 40, false), Gain(1 << 20, of: 1 << 40, true),
+    ])
+    func aGainIsAMebibyteOrAPercent(_ row: Gain) {
+        #expect(RetryPolicy.isGain(row.bytes, of: row.total) == row.isOne)
+    }
+
+    /// After a gain, too, no more than one attempt a second.
+    @Test(arguments: [(0.0, 1.0), (0.25, 0.75), (1, 0), (300, 0)])
+    func attemptsAreASecondApart(sinceRequest: Double, least: Double) throws {
+        var random = FixedRandom.lowest
+        let verdict = RetryPolicy.decide(
+            broken,
+            attempts: RetryPolicy.Attempts(
+                fruitless: 0, hasGained: true, sinceRequest: sinceRequest, retries: nil),
+            now: now, deadline: nil, using: &random)
+        #expect(abs(try #require(retry(verdict)).wait - least) < 0.002)
+    }
+
     @Test func gainedBytesStartAnew() throws {
-        let most = try #require(retry(decide(broken, fruitless: 20, gained: 1, random: .highest)))
+        let verdict = decide(broken, fruitless: 20, hasGained: true, random: .highest)
+        let most = try #require(retry(verdict))
         #expect(most.wait <= 1)
         #expect(most.count == 1)
     }
@@ -58,12 +84,12 @@ import Testing
     }
 
     @Test(arguments: [
-        (0, 0, Int64(0), false), (0, 0, 1, false),
-        (1, 0, 0, true), (1, 1, 0, false), (1, 5, 1, true),
-        (3, 2, 0, true), (3, 3, 0, false),
+        (0, 0, false, false), (0, 0, true, false),
+        (1, 0, false, true), (1, 1, false, false), (1, 5, true, true),
+        (3, 2, false, true), (3, 3, false, false),
     ])
-    func retriesAreCounted(retries: Int, fruitless: Int, gained: Int64, again: Bool) {
-        let verdict = decide(broken, fruitless: fruitless, gained: gained, retries: retries)
+    func retriesAreCounted(retries: Int, fruitless: Int, hasGained: Bool, again: Bool) {
+        let verdict = decide(broken, fruitless: fruitless, hasGained: hasGained, retries: retries)
         #expect((retry(verdict) != nil) == again)
         if case .fail(let error) = verdict {
             #expect(error.code == .network)
@@ -130,6 +156,19 @@ import Testing
             let least: Double = failures == 0 ? 0 : 1
             #expect(seconds >= least && seconds <= BackOff.ceiling(afterFailures: failures))
         }
+    }
+}
+
+/// So many more bytes of a file, and whether they are a gain.
+struct Gain: Hashable, Sendable {
+    let bytes: Int64
+    let total: Int64?
+    let isOne: Bool
+
+    init(_ bytes: Int64, of total: Int64?, _ isOne: Bool) {
+        self.bytes = bytes
+        self.total = total
+        self.isOne = isOne
     }
 }
 
