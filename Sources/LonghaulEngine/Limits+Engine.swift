@@ -25,7 +25,7 @@ extension Limits {
     // Prefetching.
     /// How long a transfer that was made ready may wait for its connection.
     static let surplusSeconds: Double = 1
-    /// So many requests that wait in the transport keep it busy for a moment without the engine.
+    /// Requests that wait in the transport: so many keep it busy for a moment without the engine.
     static let busyRequests = 32
     /// Rows of the queue that a plan reads beyond its places while transfers are prefetched.
     static let rowsBeyondPlaces = 32
@@ -39,7 +39,7 @@ extension Limits {
     static let writerYieldMinimumSeconds: Double = 0.02
     /// Longest gap between turns that work off a backlog.
     static let writerYieldMaximumSeconds: Double = 0.2
-    /// Of the time of a turn, so much is left to other writers.
+    /// The share of a turn's time that is left to other writers.
     static let writerYieldShare: Double = 0.125
     /// An engine that ends before copies nothing meanwhile.
     static let firstCopySeconds: Double = 2

@@ -34,7 +34,7 @@ extension DiskFiles {
         }
     }
 
-    /// What is durable, and is to be published.
+    /// The facts of a durable file that is to be published.
     private func checked(_ part: PartFile, _ length: Int64) -> FetchEvent {
         do throws(SystemFailure) {
             return try PartChecks.gap(in: part, before: length).map { .secureFailed($0) }
@@ -73,7 +73,8 @@ extension DiskFiles {
                 next = Publication.freeName(like: name, in: item.part.directory)
                     .map(item.part.directory.path(of:))
             }
-            // Only what is no file stands in the way of one that may replace files.
+            // A transfer that may replace files is blocked only by a directory, a device or the
+            // like.
             let advice =
                 item.policy == .overwrite
                 ? "it is no file but a device, a pipe or a socket: move it away and resume"

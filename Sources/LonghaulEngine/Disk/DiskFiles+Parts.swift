@@ -2,13 +2,13 @@ internal import LonghaulCore
 internal import LonghaulPlatform
 internal import Synchronization
 
-/// One part file's life: open, set aside, sync, verify, close. Each runs on a disk thread, in order
-/// per fetch.
+/// The life of one part file: open, set aside, sync, verify, close. Each step runs on a disk
+/// thread, in order per fetch.
 extension DiskFiles {
     func prepare(_ fetch: FetchID, _ order: PartOrder, fetched: Int64) {
         do throws(SystemFailure) {
             let (directory, name) = try place(of: order)
-            // Where bytes should be, a missing directory is not made: its disk may be away.
+            // A missing directory is not made where bytes should be: its disk may be away.
             let handle = try directories.handle(for: directory, creating: order.expected == nil)
             if let expected = order.expected {
                 if isThere(expected, order.publication) {
@@ -105,7 +105,7 @@ extension DiskFiles {
         if let expected = order.expected,
             case .opened(let part)? = try? PartFile.reopen(name, in: directory, expecting: expected)
         {
-            // What is set aside for it already need not be free.
+            // Room that is already set aside for the file need not be free.
             let reserved = try part.allocated() - order.held
             if available + max(0, reserved) >= needs { return nil }
             // A transfer that waits for room keeps none from others.

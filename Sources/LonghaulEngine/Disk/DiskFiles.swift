@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// ``FilePort`` on the real disk.
 package final class DiskFiles: FilePort {
-    /// What is open for one fetch. Touched by the fetch's jobs, which run one at a time, and read
-    /// under the lock.
+    /// The open files of one fetch. The jobs of the fetch, which run one at a time, change it;
+    /// others read it under the lock.
     struct Open {
         var part: PartFile
         var fetchCell: UInt
@@ -105,13 +105,13 @@ package final class DiskFiles: FilePort {
         }
     }
 
-    /// What is done a piece after the other on each disk, beside the other disks. Keys of fetches
-    /// are positive, these are not.
+    /// Work that runs one piece after the other on each disk, beside the other disks. Keys of
+    /// fetches are positive, these are not.
     enum DiskQueue: Int64, CaseIterable {
         /// A batch of files becomes durable, or gets its names.
         case finishing
         case copying
-        /// Where copies are to go, by directory.
+        /// Finds the disk that copies go to, by directory.
         case locating
         case deleting
 
@@ -244,7 +244,8 @@ extension DiskFiles {
         guard let (directory, name) = PathParts.split(destination),
             let handle = try? directories.handle(for: directory)
         else { return }
-        // By its path as well: where numbers do not outlast a mount it has another identity.
+        // The path counts as well: a file has another identity where numbers do not outlast a
+        // mount.
         let names = names(name, transfer, partSuffix).filter {
             recorded?.path.isExactly(handle.path(of: $0.text)) != true
         }

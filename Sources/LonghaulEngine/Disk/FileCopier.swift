@@ -6,9 +6,8 @@ internal import LonghaulPlatform
 struct FileCopier {
     let disk: DiskFiles
 
-    /// One after the other on each disk: two large copies at a time only make it seek. The disk of
-    /// a directory is found out on a disk thread, for each directory on its own: a disk that hangs
-    /// never answers.
+    /// Copies run one after the other on each disk: two large copies at a time only make it seek. A
+    /// disk thread finds out the disk of each directory by itself: a disk that hangs never answers.
     func jobs(
         _ fetch: FetchID, _ orders: [CopyOrder], _ length: Int64
     ) -> [FileWorkers.Work] {
@@ -81,8 +80,8 @@ struct FileCopier {
             throw SystemFailure(operation: "open", path: order.destination, errno: 2)
         }
         let handle = try disk.directories.handle(for: directory, creating: true)
-        // It has bytes before it is recorded: after a crash it is known by its name alone. And the
-        // file that is copied may have the usual name.
+        // The copy has bytes before it is recorded: after a crash it is known by its name alone.
+        // The file that is copied may have the usual name.
         let names = disk.names(finalName, order.transfer, order.partSuffix).filter(\.isOneStores)
         return try PartFile.create(
             names, in: handle, copying: source.descriptor, length: length, sparing: disk.isInUse

@@ -1,7 +1,7 @@
 internal import LonghaulCore
 internal import LonghaulPlatform
 
-/// Whether a part file is still what was written. All are asked of what is synced.
+/// Checks whether a part file is still what was written. All look at synced bytes.
 enum PartChecks {
     /// A file that was truncated while it was written soon has its old length again, with zeros
     /// where bytes were. There is a hole then: written bytes are never one. The hole begins with
@@ -25,8 +25,9 @@ enum PartChecks {
         return LocalFault(cutOff: part.path, at: size)
     }
 
-    /// What has become of a part file that another program has moved or deleted; `nil` = it is in
-    /// its place. Checked with each checkpoint: else hours could be spent on writing to nowhere.
+    /// Tells what became of a part file that another program has moved or deleted; `nil` = the file
+    /// is in its place. Each checkpoint checks this: else hours could be spent on writing to
+    /// nowhere.
     static func displacement(of part: PartFile) -> FetchEvent? {
         switch part.place {
         case .inPlace: nil

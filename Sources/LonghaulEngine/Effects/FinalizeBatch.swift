@@ -3,7 +3,7 @@ internal import LonghaulCore
 /// Group commit: while one batch is on the disk, the next one gathers. Each file system has its own
 /// batches, so that a slow disk holds up only its own files.
 struct FinalizeBatches {
-    /// By the device numbers of the file systems.
+    /// Keyed by the device numbers of the file systems.
     private var byDevice: [UInt64: FinalizeBatch] = [:]
 
     mutating func secure(_ fetch: FetchID, length: Int64, on device: UInt64) {
@@ -42,7 +42,7 @@ struct FinalizeBatches {
     }
 }
 
-/// One file system's batches. A reference: an outcome removes one of hundreds.
+/// The batches of one file system. A reference: an outcome removes one of hundreds.
 private final class FinalizeBatch {
     var toSecure: [(FetchID, Int64)] = []
     var securing: Set<FetchID> = []

@@ -26,7 +26,7 @@ struct PendingCommit {
 
 /// Writes as the commit has turned out.
 extension [StoreWrite] {
-    /// Whether a transfer waits for input or fails is known within the transaction only.
+    /// Only the transaction knows whether a transfer waits for input or fails.
     func settled(unanswerable: Set<TransferID>) -> [StoreWrite] {
         if unanswerable.isEmpty { return self }
         return map { write in

@@ -80,7 +80,7 @@ struct UploadAborts {
 
     func wakeAt(now: Moment) -> Instant? {
         if let retryAt { return retryAt }
-        // What has to wait for a free place is begun when a request ends.
+        // Another abort begins when a request ends and leaves a place.
         if active.count >= Limits.uploadAbortsAtOnce { return nil }
         return isStale ? now.monotonic : dueAt.map { now.monotonic + max(0, $0 - now.wall) }
     }

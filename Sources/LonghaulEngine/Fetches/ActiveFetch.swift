@@ -23,20 +23,20 @@ final class ActiveFetch {
     private(set) var rate = RateMeter()
     /// Bytes per second that each of its requests may use; `nil` = unlimited.
     var rateShare: Int64?
-    /// From the machine's last step, see ``FetchStep``. Kept here, because it is read too often to
-    /// copy the machine for it.
+    /// The moment that the machine's last step asked for, see ``FetchStep``. A copy here spares
+    /// copying the machine for each read.
     private(set) var nextTick: Instant?
     private(set) var isWhole = false
-    /// Its part of ``OriginSite/held``.
+    /// The part of this fetch in ``OriginSite/held``.
     private var counted = HeldAtOrigin()
 
-    /// What holds from its start to its end.
+    /// Facts that hold from the fetch's start to its end.
     struct Start {
         let session: String
         let identityKey: Int64
         /// When it was started for having waited longest.
         let overdueSince: Timestamp?
-        /// What the fetch had received before this engine started it.
+        /// Bytes that the fetch had received before this engine started it.
         let receivedBefore: Int64
     }
 
@@ -44,7 +44,7 @@ final class ActiveFetch {
     struct Copies {
         /// Subscribers whose copies are being made.
         var ordered: Set<TransferID> = []
-        /// Its leader was given a copy, too.
+        /// The leader was given a copy, too.
         var isGivenAway = false
     }
 
@@ -81,17 +81,17 @@ final class ActiveFetch {
         }
     }
 
-    /// It needs nothing of the network any more, and no condition stops it. Should its bytes turn
-    /// out to be wrong, it needs the network again.
+    /// The fetch needs the network no more, and no condition stops it. Should its bytes turn out to
+    /// be wrong, it needs the network again.
     var isLetFinish: Bool { !holdsPlace || isWhole }
 
-    /// Whether another transfer may join the fetch, which serves these.
+    /// Tells whether another transfer may join the fetch, which serves these subscribers.
     func isOpen(_ subscribers: Subscribers) -> Bool {
         machine.isJoinable && subscribers.count < Limits.sharersPerFetch
             && subscribers.leader.request.options.onDuplicate != .separate
     }
 
-    /// Whether all its bytes would be lost if it left the wire.
+    /// Tells whether all its bytes would be lost if the fetch left the wire.
     var isUnresumable: Bool {
         machine.isUnresumable(sources.own.known) || isSendingWhole(once: false)
     }
@@ -101,7 +101,8 @@ final class ActiveFetch {
             && machine.wire.upload.isSendingWhole(machine.wire.bytes.state.upload, once: once)
     }
 
-    /// Whether the end of a time box lets it go on: what must not be sent again, always.
+    /// Tells whether the fetch goes on at the end of a time box. A request that must not be sent
+    /// again always does.
     func outlasts(_ policy: UnresumablePolicy) -> Bool {
         switch policy {
         case .finish: isUnresumable

@@ -40,7 +40,7 @@ final class ActiveFetches {
 
     var originNames: Set<String> { Set(byID.values.flatMap(\.sources.names)) }
 
-    /// As the scheduler counts them, by the ids of their fetches.
+    /// The running fetches as the scheduler counts them, by the ids of their fetches.
     func running(now: Timestamp) -> [Running] {
         sortedIDs.compactMap { byID[$0]?.asRunning(now: now) }
     }

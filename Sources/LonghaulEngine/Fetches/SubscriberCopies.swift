@@ -9,7 +9,7 @@ struct CopyStep {
     var durable = false
     /// Copies that were ordered; each is answered once.
     var ordered = 0
-    /// What the fetch's machine is told next.
+    /// The next event for the fetch's machine.
     var event: FetchEvent?
     /// A transfer has left the fetch: its own intent is applied now.
     var hasParted = false
@@ -103,7 +103,7 @@ extension ActiveFetch {
             step.writes.append(.failed(transfer, error, totals))
             step.durable = true
         } else if leads {
-            // It was paused when the end was too near to be stopped.
+            // The transfer was paused when the end was too near to be stopped.
             step.writes.append(.queued(transfer, readyAt: nil, waitingFor: []))
         }
         step.writes.append(.leave(transfer))

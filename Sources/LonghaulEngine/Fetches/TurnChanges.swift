@@ -25,10 +25,10 @@ struct TurnChanges {
     /// Origins whose cool-down has ended for transfers that are to go on at once.
     var hastened: Set<String> = []
     var starts = Starts()
-    /// Where the search for newcomers goes on; `nil` = there was no search.
+    /// The place where the search for newcomers goes on; `nil` = there was no search.
     var joinCursors: [Int64: TransferID]?
 
-    /// What becomes a fetch in memory, or might have.
+    /// Fetches that this turn brings into memory, or might have.
     struct Starts {
         var started: [StartedFetch] = []
         /// Copies that go on as fetches of their own.
@@ -75,13 +75,13 @@ extension Subscriber {
 }
 
 extension TransferWork {
-    /// What may be shared of it; `nil` = it goes alone.
+    /// The identity by which the start may be shared; `nil` = it goes alone.
     var sharedIdentity: FetchIdentity? {
         if isUnreadable || request.options.onDuplicate == .separate { return nil }
         return FetchIdentity(request)
     }
 
-    /// Its disk is full: the bytes of another transfer are of no use to it now.
+    /// The disk of the transfer is full: the bytes of another transfer are of no use to it now.
     func isHeldBack(_ now: Timestamp) -> Bool {
         guard let readyAt, readyAt > now else { return false }
         return waitingFor.contains { $0.reason == .storage }

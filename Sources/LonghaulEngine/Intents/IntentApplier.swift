@@ -8,7 +8,7 @@ struct IntentApplier {
     let origins: Origins
     let facts: Facts
 
-    /// What has happened since intents were last applied.
+    /// Facts about the time since intents were last applied.
     struct Facts {
         /// The clock was set.
         var clockMark: ClockMark?
@@ -149,7 +149,7 @@ struct IntentApplier {
         try tx.transfers.setQueued(work.id, readyAt: next, waitingFor: [wait], now: now.wall)
     }
 
-    /// Its bytes go to an equal transfer, or are deleted.
+    /// The bytes go to an equal transfer, or are deleted.
     private func releaseFetch(
         of work: TransferWork, _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws {

@@ -1,23 +1,23 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// What a changed intent of a transfer means. Pure: ``IntentApplier`` loads and writes.
+/// The meaning of a changed intent of a transfer. Pure: ``IntentApplier`` loads and writes.
 enum IntentDecision: Hashable {
     case nothing
-    /// It is ready now; an earliest moment holds. With `hastens`, its server is asked whatever
-    /// failed there before.
+    /// The transfer is ready now; an earliest moment holds. With `hastens`, its server is asked
+    /// whatever failed there before.
     case queue(hastens: Bool)
-    /// It ends. `dropsBytes`: its bytes go to an equal transfer, or are deleted.
+    /// The transfer ends. `dropsBytes`: its bytes go to an equal transfer, or are deleted.
     case cancel(dropsBytes: Bool)
     case fail
-    /// It is queued anew. `isSuperseded`: something else is wanted since, and applied next.
+    /// The transfer is queued anew. `isSuperseded`: another intent came since, and is applied next.
     case rearm(isSuperseded: Bool)
     case dropBytes
-    /// Its fetch goes on with the changed settings.
+    /// The fetch goes on with the changed settings.
     case adopt
-    /// Its fetch, which it has for itself, leaves the wire.
+    /// The fetch, which serves this transfer alone, leaves the wire.
     case leave(FetchDeparture)
-    /// One of several in a fetch.
+    /// The transfer shares its fetch with others.
     case share(SharedChange)
 
     /// - Parameter fetch: The one in memory that serves it; `nil` = it does not run.
@@ -37,7 +37,7 @@ enum IntentDecision: Hashable {
         return departure(for: work, fetch).map(IntentDecision.leave) ?? .nothing
     }
 
-    /// Its deadline has passed.
+    /// The decision for a transfer whose deadline has passed.
     static func decideExpired(_ work: TransferWork, in fetch: ServedFetch?) -> IntentDecision {
         guard let fetch else { return .fail }
         guard fetch.subscribers.isShared, fetch.subscribers[work.id] != nil else {
@@ -69,7 +69,7 @@ enum IntentDecision: Hashable {
         switch work.want {
         case .cancel: .cancel(keepingBytes: false)
         case .cancelKeepingBytes: .cancel(keepingBytes: true)
-        // Its cancel was withdrawn in time.
+        // The cancel was withdrawn in time.
         case .run where fetch.isBeingCancelled, .pause where fetch.isBeingCancelled: .renew
         case .pause: .requeue
         // Other settings than those it runs with: it leaves the wire and starts again.
@@ -79,8 +79,9 @@ enum IntentDecision: Hashable {
 }
 
 extension TransferRequest {
-    /// Whether a fetch may adopt these settings as it goes on: they differ from `other` in nothing
-    /// that decides what is asked for. Its new eligibility decides whether it may run now.
+    /// Tells whether a fetch may adopt these settings as it goes on: they differ from `other` in
+    /// nothing that decides what is requested. The new eligibility decides whether the fetch may
+    /// run now.
     fileprivate func canContinue(as other: TransferRequest, _ fetch: ServedFetch) -> Bool {
         var old = other
         old.priority = priority

@@ -16,23 +16,23 @@ struct IntentInbox {
     }
 }
 
-/// What the engine knows of the clock, and compares it with.
+/// The engine's knowledge of the clock, to compare with.
 struct EngineClock {
     /// Tells a clock that was set from that of another boot; `nil` = it cannot be told.
     var bootID: String?
     private var lastTurn: Moment?
-    /// Since intents were last applied.
+    /// The clock went back since intents were last applied.
     private(set) var wentBack = false
     /// The same, to an earlier or a later time.
     private(set) var wasSet = false
 
-    /// What is stored with the clock's time; `nil` = the clock was not set.
+    /// The mark that is stored with the clock's time; `nil` = the clock was not set.
     func mark(_ now: Moment) -> ClockMark? {
         guard wasSet else { return nil }
         return bootID.map { ClockMark(boot: $0, at: now) }
     }
 
-    /// By how many milliseconds the clock was set since the last turn; `nil` = it was not.
+    /// Milliseconds by which the clock was set since the last turn; `nil` = it was not set.
     mutating func jump(_ now: Moment) -> Int64? {
         guard bootID != nil, let lastTurn,
             let jump = ClockMark(boot: "", at: now).jump(since: ClockMark(boot: "", at: lastTurn))

@@ -1,18 +1,18 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// What decides whether the preferences of one waiting transfer still count.
+/// The facts that decide whether the preferences of one waiting transfer still count.
 struct WaiverSnapshot {
     var id: TransferID
     var eligibility: EligibilityKey
     /// `nil` = it has no preferences that count.
     var waiver: PreferenceExpiry?
     var deadline: Timestamp
-    /// From when it may begin to its deadline.
+    /// Seconds from the moment it may begin to its deadline.
     var span: Double
-    /// That remain; `nil` = unknown.
+    /// Bytes that remain; `nil` = unknown.
     var bytesLeft: Int64?
-    /// Of its origin, bytes per second.
+    /// Bytes per second of its origin.
     var rate: Double?
 
     func verdict(at moment: Timestamp) -> PreferenceExpiry.Verdict {
@@ -23,7 +23,8 @@ struct WaiverSnapshot {
     }
 }
 
-/// Whether the preferences of waiting transfers still count. ``PreferenceExpiry`` decides.
+/// Finds out whether the preferences of waiting transfers still count. ``PreferenceExpiry``
+/// decides.
 struct PreferenceWaivers {
     let origins: Origins
     let now: Timestamp

@@ -2,7 +2,7 @@ internal import LonghaulCore
 
 /// How long an engine without a box waits while nothing but back-offs is left.
 struct DrainTimeout {
-    /// What counts as progress.
+    /// The counters that show progress.
     struct Gain: Equatable {
         var bytes: Int64 = 0
         var ended = 0
@@ -10,7 +10,7 @@ struct DrainTimeout {
         var changes: Int64 = 0
     }
 
-    /// Since when nothing but room on a disk is missing.
+    /// The moment since which nothing but room on a disk is missing.
     private var fullSince: Instant?
     private var gain: Gain?
     private var gainedAt: Instant
@@ -19,7 +19,7 @@ struct DrainTimeout {
         gainedAt = started
     }
 
-    /// Whether the engine leaves now.
+    /// Tells whether the engine leaves now.
     mutating func isOver(_ outcome: TurnOutcome, _ gain: Gain, now: Moment) -> Bool {
         if gain != self.gain {
             if self.gain != nil { gainedAt = now.monotonic }

@@ -1,9 +1,9 @@
 internal import LonghaulCore
 internal import LonghaulPlatform
 
-/// What an engine's thread does beside its turns: it sets the total rate by the time of day, tells
-/// a service manager how the engine does, keeps room for the store's log, and saves everything
-/// before the machine sleeps.
+/// The work of an engine's thread beside its turns: set the total rate by the time of day, tell a
+/// service manager how the engine does, keep room for the store's log, and save everything before
+/// the machine sleeps.
 struct EngineLife {
     private let engine: Engine
     private let wire: TransportPool
@@ -45,7 +45,7 @@ struct EngineLife {
         attendant?.isAdjusted()
     }
 
-    /// Whether the engine is to leave: the machine goes down.
+    /// Returns whether the engine is to leave: the machine goes down.
     mutating func respond(to event: MachineEvent, now: Moment) -> Bool {
         sleep.respond(to: event, engine, now: now)
     }
@@ -69,7 +69,7 @@ struct EngineLife {
         return wakes.compactMap { $0 }.min().map { max(0, $0 - now.monotonic) }
     }
 
-    /// With nothing on the wire there is no rate to hold, and no wake for it.
+    /// An empty wire has no rate to hold and needs no wake for it.
     private mutating func holdRate(now: Moment) -> Instant? {
         let isDue = rateUntil.map { $0 <= now.wall || now.wall < rateSince } ?? false
         if looksAtRate || isDue {

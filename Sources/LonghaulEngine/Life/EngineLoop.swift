@@ -147,9 +147,9 @@ package final class EngineLoop: Sendable {
         try? store.wants.forget(gone)
     }
 
-    /// One housekeeping turn: what a dead engine left and what clients want is folded into the
-    /// store, and nothing is started. Where the store cannot be written it is left to an engine,
-    /// which tries for longer than a user waits for a command.
+    /// One housekeeping turn: it folds what a dead engine left and what clients want into the
+    /// store, and starts nothing. If the store cannot be written, an engine does it later, which
+    /// tries for longer than a user waits for a command.
     package func settle(holding lock: EngineLock) throws(LonghaulError) {
         let epoch = try store.lease.raiseEpoch(holder, now: SystemClock.now().wall)
         let workers: FileWorkers
@@ -180,7 +180,7 @@ package final class EngineLoop: Sendable {
         withExtendedLifetime(lock) {}
     }
 
-    /// What the process may open beside what the engine itself needs.
+    /// The number of files that the process may open beside those of the engine itself.
     private static var openFilesLeft: Int {
         max(0, OwnProcess.openFilesMax - Limits.openFilesOfItsOwn)
     }
@@ -240,7 +240,8 @@ package final class EngineLoop: Sendable {
                     if reason == .signal, holder.stays { _ = try store.settings.removeEngineWish() }
                 }
                 let last = try engine.turn([], now: now)
-                // Its time is over. What cannot be recorded is recovered, as after a crash.
+                // The time of the engine is over. Whatever cannot be recorded is recovered, as
+                // after a crash.
                 if let error = engine.commitError { throw error }
                 // `run` waits for the hosts that it has started, within the budget of each.
                 let waits =

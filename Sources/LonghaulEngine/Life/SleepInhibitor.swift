@@ -11,7 +11,7 @@ struct SleepInhibitor {
     private var busySince: Instant?
     private(set) var isAttending = false
 
-    /// Whether the engine is to leave for good.
+    /// Returns whether the engine is to leave for good.
     mutating func respond(to event: MachineEvent, _ engine: Engine, now: Moment) -> Bool {
         switch event {
         case .willSleep(let permit):
@@ -40,7 +40,7 @@ struct SleepInhibitor {
             let end = since + Limits.suspendedMaximumSeconds
             if now.monotonic < end { return end }
             wakeUp(engine, now: now)
-            // What may start again needs another turn.
+            // Transfers that may start again need another turn.
             return now.monotonic
         }
         if engine.activeCount == 0 {

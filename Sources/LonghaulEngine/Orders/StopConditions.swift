@@ -4,7 +4,7 @@ package import LonghaulCore
 package struct StopConditions: Sendable {
     package var scope = EngineScope()
     package var maxSeconds: Double?
-    /// What becomes of unresumable transfers at the end of that time.
+    /// The rule for unresumable transfers at the end of that time.
     package var unresumable = UnresumablePolicy.wait
     package var maxBytes: Int64?
     /// When nothing can start any more. Back-offs of up to a minute, or to the end of the time box,
@@ -21,7 +21,7 @@ package struct StopConditions: Sendable {
 
 /// What this engine may start.
 package struct EngineScope: Sendable {
-    /// Only discretionary (`true`) or only immediate (`false`) transfers; `nil` = both.
+    /// `true` = discretionary transfers alone, `false` = immediate ones alone; `nil` = both.
     package var onlyDiscretionary: Bool?
     /// Apply the intents of clients to the store, and start nothing.
     package var startsNothing = false
@@ -29,7 +29,7 @@ package struct EngineScope: Sendable {
     package init() {}
 }
 
-/// What may be changed while an engine runs.
+/// Settings that may change while an engine runs.
 package struct EngineTuning: Hashable, Sendable {
     package var limits = SchedulerLimits()
     package var rates = RatePlan()
@@ -37,7 +37,7 @@ package struct EngineTuning: Hashable, Sendable {
     package init() {}
 }
 
-/// What an engine has done, and why it ended.
+/// The results of an engine, and why it ended.
 package struct EngineReport: Hashable, Sendable {
     package enum StoppedBy: String, Hashable, Sendable {
         case drained, maxTime, maxBytes, signal
@@ -56,7 +56,7 @@ package struct EngineCounters: Hashable, Sendable {
     /// Body bytes received by fetches that have left; those of active fetches are not in it.
     private(set) var bytesOfGone: Int64 = 0
 
-    /// Only committed writes count.
+    /// Counts committed writes; no others count.
     mutating func count(_ writes: [StoreWrite]) {
         for write in writes {
             switch write {

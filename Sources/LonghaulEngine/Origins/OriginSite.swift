@@ -3,17 +3,17 @@ internal import LonghaulCore
 /// An origin as this engine knows it. A reference, because every event of every fetch reads it.
 final class OriginSite {
     let name: String
-    /// Its row in the store; `nil` = no plan has read it yet.
+    /// The row of the origin in the store; `nil` = no plan has read it yet.
     var id: Int64?
     /// `nil` = not read from the store yet.
     var memory: OriginMemory?
-    /// It has answered since this engine began.
+    /// The origin has answered since this engine began.
     var hasAnswered = false
-    /// What the active fetches hold there, counted as it changes.
+    /// The connections and requests that active fetches hold there, counted with each change.
     private(set) var held = HeldAtOrigin()
     /// The rate at which its transfers have ended lately.
     var pace = PrefetchRate()
-    /// Whether it is in ``Origins/freed``.
+    /// Tells whether the site is in ``Origins/freed``.
     var isFreed = false
 
     init(name: String) {
@@ -22,19 +22,19 @@ final class OriginSite {
 
     var known: OriginMemory { memory ?? OriginMemory(origin: name) }
 
-    /// As the scheduler sees it. `prefetched`: see ``OriginState/prefetched``.
+    /// The state as the scheduler sees it. `prefetched`: see ``OriginState/prefetched``.
     func state(prefetched: Int = 0, now: Moment) -> OriginState {
         OriginState(known, hasAnswered: hasAnswered, prefetched: prefetched, now: now.wall)
     }
 
-    /// One fetch holds `after` there instead of `before`.
+    /// Replaces what one fetch holds there: `after` instead of `before`.
     func recount(from before: HeldAtOrigin, to after: HeldAtOrigin) {
         held.connections += after.connections - before.connections
         held.places += after.places - before.places
         precondition(held.connections >= 0 && held.places >= 0, "a fetch gives back what it held")
     }
 
-    /// It cools down, or one transfer already tests whether it answers again.
+    /// The origin cools down, or one transfer already tests whether it answers again.
     func isAvoided(at now: Timestamp) -> Bool {
         switch known.health(at: now) {
         case .well: false
@@ -44,7 +44,7 @@ final class OriginSite {
     }
 }
 
-/// What fetches use of an origin.
+/// The use that fetches make of an origin.
 struct HeldAtOrigin: Hashable {
     var connections = 0
     /// Transfers that count against the scheduler's limits.
@@ -55,7 +55,7 @@ struct HeldAtOrigin: Hashable {
 struct FetchSources {
     let own: OriginSite
     let ownURL: String
-    /// By URL.
+    /// Sites of mirrors by URL.
     let mirrors: [String: OriginSite]
 
     var names: [String] { [own.name] + mirrors.values.map(\.name) }

@@ -12,7 +12,7 @@ package protocol WirePort: Sendable {
     /// Bytes per second; `nil` = no limit. Ignored if it has ended.
     func setRate(_ key: SegmentKey, _ rate: Int64?)
     func stop(_ keys: [SegmentKey])
-    /// Those of them that have not gone out end as `withdrawn`.
+    /// Requests among them that have not gone out end as `withdrawn`.
     func withdraw(_ keys: [SegmentKey])
     /// The network has changed: no connection that is there is used for another request, and those
     /// of these requests are given up when nothing has come on them for some seconds.
@@ -27,20 +27,22 @@ package protocol ConditionsPort: Sendable {
         _ report: @escaping @Sendable (Conditions) -> Void,
         onEvent: @escaping @Sendable (MachineEvent) -> Void)
 
-    /// Whether the machine is to wait for this engine before it sleeps or shuts down, as far as it
-    /// knows how to. Returns at once.
+    /// Makes the machine wait for this engine before it sleeps or shuts down, as far as that is
+    /// possible. Returns at once.
     func attend(_ isWanted: Bool)
 
-    /// What triggers wait for besides conditions: that the machine has woken, and what is mounted,
-    /// which is reported at once and with each change. Returns at once, also when nothing is new.
+    /// Follows what triggers wait for besides conditions: the machine has woken, or mounts have
+    /// changed. Mounts are reported at once and with each change. Returns at once, also when
+    /// nothing is new.
     func follow(_ triggers: TriggerSet)
 
-    /// Whether something runs that stops when the machine is used: that is then noticed within
-    /// about a second, also where it must be polled for. Returns at once.
+    /// Announces that something runs which stops when the machine is used: a use is then noticed
+    /// within about a second, also where it must be polled for. Returns at once.
     func guardIdleness(_ isWanted: Bool)
 
-    /// What is of interest from now on. Reads it once, and waits for that for about a second at
-    /// most. What cannot be found out is unknown, and so is what is of no interest.
+    /// Names the conditions that are of interest from now on. Reads them once, and waits for that
+    /// for about a second at most. A condition that cannot be read, or is of no interest, is
+    /// unknown.
     func watch(_ interest: ConditionNeeds) -> Conditions
 
     /// The store has changed, perhaps what it overrides. What follows from it is reported.
@@ -59,24 +61,24 @@ package protocol ServiceNotifier: Sendable {
     /// again at the latest; `nil` = when there is a turn anyway.
     func turned(active: Int, now: Instant) -> Instant?
 
-    /// What was asked for by ``EngineLoop/adjust(_:)`` holds.
+    /// The settings of the last ``EngineLoop/adjust(_:)`` hold.
     func isAdjusted()
 
     /// Everything is being saved.
     func isLeaving()
 }
 
-/// What reaches the engine between two turns.
+/// Inputs that reach the engine between two turns.
 package enum EngineInput: Sendable {
     case wire(WireFact)
     case fetch(FetchID, FetchEvent)
-    /// Of a part file that was to be deleted nothing is left.
+    /// A part file that was to be deleted is gone.
     case gone(OrphanedPart)
     /// A client may have changed the store.
     case wake
-    /// What the machine is like now, whole.
+    /// The present conditions of the machine, all of them.
     case conditions(Conditions)
-    /// It has slept, or something was mounted.
+    /// The machine has slept, or a file system was mounted.
     case machine(MachineFacts)
     case host(HostReport)
 }

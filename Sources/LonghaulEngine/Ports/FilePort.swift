@@ -6,8 +6,8 @@ package import LonghaulCore
 package protocol FilePort: Sendable {
     func submit(_ orders: [FileOrder])
 
-    /// Where a request of this fetch is to write; takes a cell on the progress board. The part file
-    /// must be open.
+    /// Assigns the place where a request of this fetch writes; takes a cell on the progress board.
+    /// The part file must be open.
     func target(for fetch: FetchID, generation: Int64, start: Int64) -> SegmentTarget?
 
     /// Gives the cell back once the request has ended.
@@ -24,7 +24,7 @@ package protocol FilePort: Sendable {
 
     // MARK: Recovery; before anything else, and blocking.
 
-    /// What an engine that was killed in this boot left on the progress board.
+    /// Cells that an engine which was killed in this boot left on the progress board.
     func leftovers() -> [BoardLeftover]
 
     /// Forgets the leftovers, once they are committed.
@@ -63,7 +63,7 @@ package enum FileOrder: Sendable {
     case truncate(FetchID, generation: Int64)
     case sync(FetchID, token: Int64, digests: [Checksum.Algorithm], through: Int64)
     indirect case verify(FetchID, [Checksum], length: Int64, destination: String)
-    /// One batch: see group commit in the documentation of the engine.
+    /// Secures one batch: see group commit in the documentation of the engine.
     case secure([(FetchID, length: Int64)])
     case publish([(FetchID, PublicationOrder)])
     /// Copy a file into the empty part file, if it is still what it was.
@@ -77,14 +77,14 @@ package enum FileOrder: Sendable {
     indirect case delete(OrphanedPart)
 }
 
-/// What the board says of a fetch whose engine was killed.
+/// The entry of the board about a fetch whose engine was killed.
 package struct BoardLeftover: Hashable, Sendable {
     package var fetch: FetchID
     /// `nil` for the fetch's own cell, which counts `received` only.
     package var generation: Int64?
     package var written: Range<Int64>
     package var received: Int64
-    /// Of the fetch's own cell: the mount that the part file was written through, see
+    /// The mount that the part file was written through, by the fetch's own cell, see
     /// ``FileFacts/mount``.
     package var mount: UInt64
 

@@ -1,6 +1,6 @@
 internal import LonghaulCore
 
-/// What the engine knows of the machine it runs on.
+/// The engine's view of the machine it runs on.
 struct MachineConditions {
     private(set) var conditions = Conditions()
     let time: LocalTime
@@ -13,7 +13,7 @@ struct MachineConditions {
         self.watching = watching
     }
 
-    /// What follows from new conditions.
+    /// The consequences of new conditions.
     struct Change {
         /// Requests that are out were sent over another network.
         var isAnotherNetwork = false

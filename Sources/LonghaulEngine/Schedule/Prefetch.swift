@@ -5,7 +5,7 @@ internal import LonghaulCore
 struct Prefetch {
     /// Part files that may be open, without those of ``SchedulerLimits/running``.
     var partFilesMax = Limits.openPartFiles
-    /// With those.
+    /// The highest number of part files, prefetched ones included.
     var partFilesCap = Int.max
     /// When to check for transfers that are ready and do not go out; `nil` = none is ready.
     private(set) var surplusCheckAt: Instant?
@@ -73,7 +73,8 @@ struct Prefetch {
         }
     }
 
-    /// So many requests wait in the transport that events may gather before the next turn.
+    /// Tells whether enough requests wait in the transport that events may gather before the next
+    /// turn.
     func isWellAhead(_ origins: Origins, now: Moment) -> Bool {
         origins.all.contains { site in
             site.held.places >= Limits.busyRequests

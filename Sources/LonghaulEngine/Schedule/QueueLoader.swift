@@ -70,7 +70,7 @@ struct QueueLoader {
             queue.rows += found.rows
             cooling = found.cooling
             queue.coolDownEnds = [queue.coolDownEnds, found.coolDownEnds].compactMap { $0 }.min()
-            // Where more wait than one read finds, the next one goes on where this one ended.
+            // The next read goes on where this one ended, if more wait than one read finds.
             queue.cursors[isDiscretionary] = found.resumeAfter
         }
         queue.cooling = cooling

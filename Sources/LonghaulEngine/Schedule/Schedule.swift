@@ -17,9 +17,10 @@ struct Schedule {
     var needsPlan = true
     /// No new starts: everything leaves the wire.
     var isLeaving = false
-    /// Whether the last plan left candidates behind that a free place would let start.
+    /// Tells whether the last plan left candidates behind that a free place would let start.
     private(set) var hasBacklog = false
-    /// Where the last reads of the queue ended: of discretionary eligibilities, and of the others.
+    /// The places where the last reads of the queue ended: of discretionary eligibilities, and of
+    /// the others.
     private(set) var cursors: [Bool: ReadyPlace] = [:]
     var triggers = ScheduleTriggers()
     private(set) var due = DueTimes()
@@ -52,14 +53,14 @@ struct Schedule {
         triggers.planned(plan)
     }
 
-    /// What other processes see of it.
+    /// The view that other processes get.
     func view(_ machine: MachineConditions, now: Moment) -> EngineView {
         var limits = published(now: now)
         limits.networkSettlesAt = machine.snapshot(now: now).networkSettlesAt
         return EngineView(conditions: machine.conditions, outlook: limits)
     }
 
-    /// What it decides by besides the machine's conditions.
+    /// The limits that it decides by besides the machine's conditions.
     func published(now: Moment) -> PublishedLimits {
         var limits = PublishedLimits()
         limits.limits = policy.limits
@@ -103,7 +104,7 @@ struct DueTimes: Equatable {
     }
 }
 
-/// What changes whether transfers may run: conditions, and the clock.
+/// Facts that change whether transfers may run: conditions, and the clock.
 struct ScheduleTriggers {
     /// There is another network, and the store does not know yet.
     var isNetworkNew = false

@@ -7,13 +7,13 @@ struct TurnPlan {
     struct Start {
         var id: TransferID
         var session: String
-        /// It starts because it has waited longest, out of the order.
+        /// The transfer starts out of the order because it has waited longest.
         var isOverdue: Bool
-        /// It is made ready, and its request waits for a connection.
+        /// The transfer is made ready, and its request waits for a connection.
         var isPrefetched: Bool
     }
 
-    /// In their order.
+    /// Transfers to start, in their order.
     var starts: [Start] = []
     /// Running transfers that lost what they need.
     var stops: Set<TransferID> = []
@@ -28,7 +28,7 @@ struct TurnPlan {
     /// The conditions that matter to what runs and waits; `nil` = eligibilities were not read,
     /// because every place is taken.
     var interest: ConditionNeeds?
-    /// Where the next reads of the queue go on.
+    /// The places where the next reads of the queue go on.
     var cursors: [Bool: ReadyPlace] = [:]
     /// Origins that cool down, as the reads have found them; `nil` = nothing was read.
     var cooling: CoolingOrigins?
@@ -36,13 +36,13 @@ struct TurnPlan {
 
 /// Eligibilities with ready transfers, read from the store.
 struct EligibilityFacts {
-    /// Those that this engine starts.
+    /// Eligibilities that this engine starts.
     var ready: [EligibilityKey] = []
     /// The conditions that matter to what runs and waits.
     var interest = ConditionNeeds()
 
-    /// Those whose conditions are watched: an unknown condition satisfies a preference, and one
-    /// that was not watched does not.
+    /// Eligibilities whose conditions are watched: an unknown condition satisfies a preference, and
+    /// an unwatched one does not.
     func known(_ watching: ConditionNeeds) -> [EligibilityKey] {
         ready.filter { $0.interest.isWithin(watching) }
     }
@@ -57,7 +57,7 @@ struct QueueSnapshot {
     /// The head of the queue, of those whose conditions hold.
     var rows: [ReadyRow] = []
     var origins: [OriginID: OriginState] = [:]
-    /// Where transfers of the head may begin whose own origin is avoided.
+    /// Mirrors at which transfers of the head may begin whose own origin is avoided.
     var mirrors: [TransferID: [OriginID]] = [:]
     /// Bytes per second of one transfer, by origin.
     var rates: [String: Double] = [:]

@@ -1,14 +1,14 @@
 internal import LonghaulCore
 
-/// Which fetches are under way for which requests, so that equal requests share one. A reference:
-/// transactions read it, and a copy of its tables for each of them would cost O(n).
+/// The fetches that are under way, by their requests, so that equal requests share one. A
+/// reference: transactions read it, and a copy of its tables for each of them would cost O(n).
 final class CoalescingIndex {
     /// Fetches whose part files were on a disk that was not mounted when a transfer with a
     /// destination elsewhere came for them.
     private(set) var away: Set<FetchID> = []
-    /// By key. Few have the same key, and those are compared by their whole identity.
+    /// Fetches by key. Few have the same key, and those are compared by their whole identity.
     private var fetches: [Int64: [FetchID]] = [:]
-    /// By key: the last transfer that was examined of those that might join.
+    /// The last transfer, by key, that was examined of those that might join.
     private(set) var cursors: [Int64: TransferID] = [:]
     /// Ordered and not answered yet, whatever became of their fetch: an engine that ends before
     /// would leave a file behind that is not recorded.

@@ -9,7 +9,7 @@ struct FetchSharing {
     let files: any FilePort
     let now: Moment
 
-    /// As this transaction has left them.
+    /// The subscribers as this transaction has left them.
     private func subscribers(of entry: ActiveFetch, _ changes: TurnChanges) -> Subscribers {
         changes.subscriberLists[entry.id] ?? entry.subscribers
     }
@@ -51,7 +51,7 @@ struct FetchSharing {
         if left <= 0, haveSomeJoined { changes.isIncomplete = true }
     }
 
-    /// Of full fetches no newcomer is read.
+    /// Tells whether a fetch of this key has room: for full fetches no newcomer is read.
     private func hasRoom(_ key: Int64, _ changes: TurnChanges) -> Bool {
         index.fetches(key).contains { fetch in
             guard let entry = fetches[fetch] else { return false }
@@ -111,7 +111,7 @@ struct FetchSharing {
         try tx.sharing.share(fetch, among: [leader, work.id])
     }
 
-    /// What it has of its own is no more than an empty file.
+    /// Tells whether the fetch of its own holds no more than an empty file.
     private func mayGiveUpItsFetch(
         _ work: TransferWork, _ tx: borrowing EngineTransaction
     ) throws -> Bool {
@@ -122,7 +122,7 @@ struct FetchSharing {
 
     // MARK: - Changed intents of those that share
 
-    /// What decisions about the transfers of this fetch go by.
+    /// The facts by which the transfers of this fetch are decided about.
     func served(_ entry: ActiveFetch, _ changes: TurnChanges) -> ServedFetch {
         entry.readBoard(files, now: now)
         return ServedFetch(entry, subscribers(of: entry, changes))
@@ -184,7 +184,7 @@ struct FetchSharing {
 }
 
 extension TransferWork {
-    /// Those of its fetch, if it leads one.
+    /// The numbers of its fetch, if the transfer leads one.
     func currentNumbers(_ tx: borrowing EngineTransaction) throws -> TransferTotals {
         guard let fetchID, let state = try tx.fetches.state(of: fetchID), state.leader ?? id == id
         else {

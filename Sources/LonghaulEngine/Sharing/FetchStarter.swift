@@ -47,7 +47,7 @@ struct FetchStarter {
         return started
     }
 
-    /// It fails alone: the next one gets its place.
+    /// The transfer fails alone: the next one gets its place.
     private func refuse(
         _ work: TransferWork, _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws {
@@ -93,7 +93,7 @@ struct FetchStarter {
             }
     }
 
-    /// Its file was whole and about to get its name: it is looked for there, for this transfer
+    /// The file was whole and about to get its name: it is looked for there, for this transfer
     /// alone. Such a fetch serves no other, see ``FetchMachine/isJoinable``.
     private func mayHaveItsName(
         _ work: TransferWork, _ tx: borrowing EngineTransaction
@@ -127,14 +127,14 @@ struct FetchStarter {
         } else if decision.fetch?.leader != nil {
             try tx.sharing.setLeader(of: fetch, to: lead.id)
         }
-        // Its numbers are in the store only now.
+        // The numbers are in the store only now.
         guard let work = try tx.transfers.work(lead.id), let state = try tx.fetches.state(of: fetch)
         else { return nil }
         return StartedFetch(work: work, state: state, session: session, subscribers: subscribers)
     }
 
-    /// For a start from nothing: a finished file that may be copied, where that was asked for, or
-    /// where a transfer was served together with others whose files may be finished.
+    /// A finished file that a start from nothing may copy: where the user asked for that, or where
+    /// the transfer was served together with others whose files may be finished.
     private func keptFile(
         for works: [TransferWork], _ state: FetchState, _ tx: borrowing EngineTransaction
     ) throws -> KeptFile? {

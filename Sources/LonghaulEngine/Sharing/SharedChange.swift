@@ -3,17 +3,17 @@ internal import LonghaulStore
 
 /// A fetch in memory, as decisions about its transfers see it.
 struct ServedFetch {
-    /// As the open transaction has left them.
+    /// The subscribers as the open transaction has left them.
     var subscribers: Subscribers
-    /// With the bytes that have come so far.
+    /// The totals, with the bytes that have come so far.
     var totals: TransferTotals
     /// The directory of the part file; empty while there is none.
     var home = ""
     /// The URL that is asked.
     var url = ""
-    /// Its whole file is being copied to those that share it.
+    /// The whole file is being copied to the transfers that share it.
     var isSharing = false
-    /// Its leader is being given the file, or is about to be.
+    /// The leader is being given the file, or is about to be.
     var isEnding = false
     /// See ``FetchMachine/isJoinable``.
     var isJoinable = true
@@ -32,17 +32,17 @@ extension ServedFetch {
     }
 }
 
-/// What a changed intent of one of several transfers means for the fetch that they share. Pure.
+/// The meaning of a changed intent of one of several transfers for the fetch that they share. Pure.
 struct SharedChange: Hashable {
-    /// What becomes of the transfer.
+    /// The consequence for the transfer.
     enum Outcome: Hashable {
-        /// It goes on in the fetch.
+        /// The transfer goes on in the fetch.
         case stays
-        /// It was queued, and runs again.
+        /// The transfer was queued, and runs again.
         case joins
-        /// It waits, and keeps its part in the bytes.
+        /// The transfer waits, and keeps its part in the bytes.
         case pauses
-        /// It has left the fetch.
+        /// The transfer has left the fetch.
         case cancelled, expired, requeued
 
         var leaves: Bool {
@@ -54,7 +54,7 @@ struct SharedChange: Hashable {
     }
 
     var outcome: Outcome
-    /// Those that the fetch serves from now on.
+    /// Transfers that the fetch serves from now on.
     var subscribers: Subscribers
     /// The transfer that leads from now on; `nil` = as before.
     var leader: TransferID?
@@ -84,7 +84,7 @@ struct SharedChange: Hashable {
         }
     }
 
-    /// One leaves and the others go on.
+    /// A transfer leaves and the others go on.
     static func leaving(
         _ work: TransferWork, _ fetch: ServedFetch, _ outcome: Outcome
     ) -> SharedChange? {
@@ -99,7 +99,7 @@ struct SharedChange: Hashable {
         case .succeeded(let next): change.leader = next
         case .wasLast, .wasNotThere: preconditionFailure("one of several leaves")
         }
-        // Only paused transfers are left: the file is for none of them now.
+        // The rest are paused transfers: the file is for none of them now.
         if !change.subscribers.isWanted { change.departure = .renew }
         return change
     }
@@ -118,7 +118,7 @@ struct SharedChange: Hashable {
         change.subscribers.admit(subscriber)
         if leads {
             change.leader = change.subscribers.stepDown(home: fetch.home)
-            // It goes back to the queue with the fetch.
+            // The transfer goes back to the queue with the fetch.
             if change.leader == nil { change.outcome = .stays }
         }
         if !change.subscribers.isWanted { change.departure = .requeue }

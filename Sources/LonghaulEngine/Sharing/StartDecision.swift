@@ -1,52 +1,54 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// What decides about the start of a transfer whose request others may share.
+/// The facts that decide about the start of a transfer whose request others may share.
 struct StartSnapshot {
     /// A fetch that is held by one of them.
     struct Held {
         var state: FetchState
         /// All that have it.
         var holders: Set<TransferID> = []
-        /// It is in memory: it runs, or is on its way from the wire.
+        /// The fetch is in memory: it runs, or is on its way from the wire.
         var isActive = false
         /// The plan has started it just now.
         var isStarted = false
-        /// Its part file was on a disk that was not mounted.
+        /// The part file was on a disk that was not mounted.
         var isAway = false
     }
 
-    /// It is its turn.
+    /// The transfer whose turn it is.
     var first: TransferWork
     /// Queued transfers that ask for the same and are free to share.
     var equals: [TransferWork] = []
     var fetches: [FetchID: Held] = [:]
 
-    /// What it has of its own is an empty file at most, or is the very fetch in question.
+    /// Tells whether the fetch of its own holds an empty file at most, or is the very fetch in
+    /// question.
     fileprivate func mayGiveUpItsFetch(_ work: TransferWork, for fetch: FetchID?) -> Bool {
         guard let own = work.fetchID, own != fetch, let held = fetches[own] else { return true }
         return !held.isActive && held.state.durable.isEmpty
     }
 
-    /// Whether a start may go on with this fetch of a transfer. The first transfer may go on with
-    /// its own even if the disk is away: it waits for the disk.
+    /// Tells whether a start may go on with this fetch of a transfer. The first transfer may go on
+    /// with its own even if the disk is away: it waits for the disk.
     fileprivate func mayContinue(_ held: Held, of work: TransferWork) -> Bool {
         !held.isActive && !held.isStarted && (work.id == first.id || !held.isAway)
     }
 }
 
-/// Which transfers start together, which of them leads, and with which bytes they go on. Pure.
+/// The transfers that start together, the one that leads, and the bytes with which they go on.
+/// Pure.
 struct StartDecision: Hashable {
     var leader: TransferID
-    /// Those that start with it, in their order.
+    /// Transfers that start with the leader, in their order.
     var followers: [TransferID] = []
     /// Paused, and with bytes in the fetch: they keep their part in it.
     var paused: [TransferID] = []
-    /// They had the fetch and have it no more.
+    /// Transfers that had the fetch and have it no more.
     var strangers: [TransferID] = []
-    /// They give up a fetch of their own.
+    /// Transfers that give up a fetch of their own.
     var givingUp: [TransferID] = []
-    /// They held the fetch and do not lead it: they keep their count of bytes.
+    /// Transfers that held the fetch and do not lead it: they keep their count of bytes.
     var counted: [TransferID] = []
     /// The fetch to go on with; `nil` = a new one.
     var fetch: FetchState?
@@ -80,7 +82,7 @@ struct StartDecision: Hashable {
         return decision
     }
 
-    /// That with most bytes, even if its transfer is being cancelled.
+    /// The fetch with most bytes, even if its transfer is being cancelled.
     private static func largest(_ snapshot: StartSnapshot) -> FetchState? {
         var best: FetchState?
         for work in [snapshot.first] + snapshot.equals {

@@ -13,7 +13,8 @@ struct WriteApplier {
         case .save(let state): try tx.fetches.save(state)
         case .queued(let id, let readyAt, let reasons):
             try tx.transfers.setQueued(id, readyAt: readyAt, waitingFor: reasons, now: now.wall)
-            // It was cancelled while it was about to get its name, and then the disk failed.
+            // The transfer was cancelled while it was about to get its name, and then the disk
+            // failed.
             if try tx.inbox.add(unlessWanted: id) { changes.areSomeUnwanted = true }
         case .completed(let id, let path, let totals):
             changes.deletions += try tx.transfers.complete(
@@ -30,7 +31,7 @@ struct WriteApplier {
             if !waits { changes.unanswerable.insert(id) }
         case .cancelled(let id, let totals):
             try tx.transfers.cancel(id, numbers: totals, now: now.wall)
-            // It was wanted again while it was leaving.
+            // The transfer was wanted again while it was leaving.
             if try tx.transfers.askAgain(for: id) { changes.areSomeUnwanted = true }
         case .restarted(let id, let reason, let bytes):
             try recordRestart(of: id, reason, bytesLost: bytes, tx)
@@ -66,7 +67,7 @@ struct WriteApplier {
     ) throws {
         guard let (work, state) = try tx.sharing.adopt(copy, for: id) else { return }
         guard work.phase == .running else {
-            // It was cancelled while the copy was made.
+            // The transfer was cancelled while the copy was made.
             if try tx.inbox.add(unlessWanted: id) { changes.areSomeUnwanted = true }
             return
         }

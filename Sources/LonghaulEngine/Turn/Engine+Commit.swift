@@ -1,10 +1,10 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// One transaction a round. It loads what it decides by, and writes what was decided; memory
+/// A round is one transaction. It loads what it decides by, and writes what was decided; memory
 /// changes and effects are performed only after it.
 extension Engine {
-    /// What a round does besides writing what is pending.
+    /// The tasks of a round besides writing what is pending.
     private struct CommitScope {
         var appliesIntents: Bool
         var plans: Bool
@@ -14,7 +14,7 @@ extension Engine {
     /// round may be needed.
     func commit(now: Moment) throws(LonghaulError) -> Bool {
         let pending = pending
-        // What clients changed may let something start: both in one transaction.
+        // Changes by clients may let something start: both are in one transaction.
         if intents.isDue { schedule.needsPlan = true }
         let scope = CommitScope(
             appliesIntents: intents.isDue,
@@ -102,7 +102,7 @@ extension Engine {
         return facts
     }
 
-    /// In memory what the transaction does in the store. Done again if the commit fails.
+    /// Repeats in memory what the transaction does in the store. Done again if the commit fails.
     private func endCoolDowns(_ facts: IntentApplier.Facts) {
         if facts.clockWentBack || facts.isFirst { origins.forgetCooling() }
         if let moment = facts.networkBackAt { origins.endCoolDowns(at: moment) }
@@ -143,7 +143,7 @@ extension Engine {
         }
     }
 
-    /// What follows in memory, in the order in which it was decided.
+    /// Applies the changes in memory, in the order in which they were decided.
     private func follow(_ changes: TurnChanges, now: Moment) {
         for name in changes.hastened.sorted() {
             _ = origins.update(name, now: now) { $0.endCoolDown(at: now.wall) }
@@ -209,8 +209,8 @@ extension Engine {
             if entry.machine.stage == .sharing {
                 perform(entry.orderCopies(), of: entry, now: now)
             } else if isOther || !subscribers.isTimely(now: now.wall) {
-                // It leaves the wire, and starts again when the time of one of them has come. Where
-                // that might cost bytes, the next request is made in the new way.
+                // The fetch leaves the wire, and starts again when its time has come. If that might
+                // cost bytes, the next request is made in the new way.
                 feed(.leave(.requeue), to: fetch, now: now)
             }
         }
@@ -218,7 +218,8 @@ extension Engine {
 }
 
 extension TransferRequest {
-    /// Whether requests that are out would be made in the same way. Their rate follows by itself.
+    /// Tells whether requests that are out would be made in the same way. Their rate follows by
+    /// itself.
     fileprivate func isOnWireLike(_ other: TransferRequest) -> Bool {
         isDiscretionary == other.isDiscretionary && yields == other.yields
             && options.stallTimeout == other.options.stallTimeout

@@ -11,7 +11,7 @@ extension Engine {
         let surplus = prefetch.surplus(of: fetches, origins, schedule.limits, now: now)
         if !surplus.isEmpty { effects.wire.withdraw(surplus) }
         if let due = schedule.due.wake, due <= now.wall { intents.isDue = true }
-        // What a commit decides feeds machines again, whose writes are committed next. Each round
+        // Decisions of a commit feed machines again, whose writes are committed next. Each round
         // needs a cause; the bound is for a cause that would feed itself.
         for _ in 0..<Limits.roundsPerTurn {
             effects.sendBatches()
@@ -68,14 +68,14 @@ extension Engine {
         if entry.isShared { FanOut.extend(&step, to: entry.subscribers) }
         origins.fold(&step, using: &random, now: now)
         recount(entry, after: step)
-        // Its place on the wire is free.
+        // The fetch has freed its place on the wire.
         if before.holdsPlace, !entry.holdsPlace {
             origins.markFreed(entry.site)
             if step.isWhole { entry.site.pace.noteEnd(at: now.monotonic) }
         }
-        // Its conditions may have gone while they did not matter.
+        // The conditions may have gone while they did not matter.
         if before.isLetFinish, !entry.isLetFinish { schedule.needsPlan = true }
-        // What waits for the origin's limit need not wait for the fetch's last connection.
+        // Transfers that wait for the origin's limit need not wait for the fetch's last connection.
         if entry.connections < before.connections { origins.markFreed(entry.site) }
         pending.append(step, of: fetch)
         if case .prepareFailed = event { deleteUnopened(step, entry) }
@@ -109,8 +109,8 @@ extension Engine {
     private func remove(_ fetch: FetchID) {
         guard let entry = fetches.remove(fetch) else { return }
         index.remove(fetch, entry.start.identityKey)
-        // Its cells are freed when the file is closed, after the commit: until then the next engine
-        // would need them.
+        // The cells of the fetch are freed when the file is closed, after the commit: until then
+        // the next engine would need them.
         counters.countGone(entry.received)
         origins.markFreed(entry.site)
     }
@@ -132,8 +132,8 @@ extension Engine {
         fetches.findSoonestTick(at: now.monotonic)
     }
 
-    /// What was made ready ahead holds back the next plan; what changes the queue or the conditions
-    /// is planned at once.
+    /// Tells whether to plan now. Fetches that were made ready ahead delay the next plan; changes
+    /// of the queue or the conditions do not wait.
     func mustPlan(now: Moment) -> Bool {
         if schedule.isLeaving { return false }
         return schedule.needsPlan
@@ -150,7 +150,7 @@ extension Engine {
         fetches.follow(jump, now: now)
     }
 
-    /// Whether the clock or the conditions may have changed what may run.
+    /// Checks whether the clock or the conditions may have changed what may run.
     private func checkTriggers(now: Moment) {
         if schedule.triggers.havePassed(at: now.wall) { schedule.needsPlan = true }
         // A clock that was set back may be before a window again.

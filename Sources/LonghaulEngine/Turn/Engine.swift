@@ -17,7 +17,7 @@ package final class Engine {
     var clock = EngineClock()
     var prefetch = Prefetch()
     var intents = IntentInbox()
-    /// What a failed commit left is tried again, as it was, before anything else.
+    /// Writes of a failed commit, which are tried again, unchanged, before anything else.
     var pending = PendingCommit()
     var effects: EffectPerformer
     var launches: Launches
@@ -91,7 +91,7 @@ package final class Engine {
             seconds: seconds, ends: start + seconds, unresumable: unresumable)
     }
 
-    /// Whether a fetch runs that the end of the box lets go on.
+    /// Tells whether a fetch runs that may go on at the end of the box.
     package func hasUnresumable(_ policy: UnresumablePolicy) -> Bool {
         fetches.all.contains { $0.outlasts(policy) }
     }
@@ -137,7 +137,7 @@ package final class Engine {
     package func beginLeaving(now: Moment) {
         schedule.isLeaving = true
         writer.retryNow()
-        // What is not done is done by the next engine.
+        // Aborts that are not done are done by the next engine.
         effects.wire.stop(effects.aborts.keys)
         for fetch in fetches.sortedIDs { feed(.leave(.requeue), to: fetch, now: now) }
     }

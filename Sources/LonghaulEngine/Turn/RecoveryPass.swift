@@ -1,8 +1,9 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// What a new engine does first: what its predecessor left half-done is brought to where a crash
-/// between any two steps is harmless. It runs before the first turn and may wait for the disk.
+/// The first step of a new engine: whatever its predecessor left half-done is brought to where a
+/// crash between any two steps is harmless. It runs before the first turn and may wait for the
+/// disk.
 struct RecoveryPass {
     let writer: StoreWriter
     let files: any FilePort
@@ -41,7 +42,8 @@ struct RecoveryPass {
             orphans = try tx.fetches.orphanedParts(now: now.wall)
         }
         (completed, unrecordedSince) = (ended, unrecorded)
-        // Only now: until the commit above, a crash leaves the board to the next engine.
+        // The board is reset only now: until the commit above, a crash leaves it to the next
+        // engine.
         files.resetBoard()
         files.submit(orphans.map { .delete($0) })
     }
@@ -71,7 +73,7 @@ struct RecoveryPass {
         var work: TransferWork
         var state: FetchState?
         var action: RecoveryAction = .requeueFresh
-        /// Of a whole fetch, of which there may be copies that are not recorded.
+        /// Transfers of a whole fetch of which there may be unrecorded copies.
         var subscribers: [TransferWork] = []
         /// The file exists, whatever its bytes are worth.
         var isPartThere = false
@@ -169,7 +171,7 @@ struct RecoveryPass {
             return true
         }
         try tx.transfers.setQueued(id, now: now.wall)
-        // Its intent may have changed while no engine ran.
+        // The intent may have changed while no engine ran.
         try tx.inbox.add(id)
         return false
     }
