@@ -51,7 +51,7 @@ extension Limits {
     static let copyIntervalSeconds: Double = 24 * 3600
     /// Pages of 4 KiB that are copied before the engine is asked again whether to go on: 1 MiB.
     static let copyStepPages: Int32 = 256
-    /// What the disk must have left beside the copy.
+    /// Bytes that the disk must have left beside the copy.
     static let copySpareBytes: Int64 = 64 << 20
     /// Faults that SQLite is asked to name.
     static let faultsNamed = 10

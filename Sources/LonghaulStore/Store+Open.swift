@@ -6,8 +6,8 @@ package enum OpenMode: Sendable {
     case create
     /// Use the store; throws when there is none.
     case existing
-    /// Only read: nothing is created, migrated or written; throws when there is no store or when it
-    /// must be migrated first.
+    /// Reads alone: nothing is created, migrated or written; throws when there is no store or when
+    /// it must be migrated first.
     case probe
 }
 
@@ -64,7 +64,7 @@ extension Store {
         return try connectMigrating(location, mode)
     }
 
-    /// Whether a file has the store's name, whatever its content.
+    /// True if a file has the store's name, whatever its content.
     package static func exists(at location: StoreLocation) -> Bool {
         FileStatus.of(location.database) != nil || FileStatus.failure(location.database) != nil
     }

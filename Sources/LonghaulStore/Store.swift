@@ -24,7 +24,7 @@ package final class Store: Sendable {
     private let spare: ReserveFile
     /// The connection's present `synchronous`. Used only under the lock.
     private nonisolated(unsafe) var durability: Durability?
-    /// For the simulation: called around every write transaction. Set before the first call.
+    /// A probe of the simulation: called around every write transaction. Set before the first call.
     package nonisolated(unsafe) var probe: (any CommitProbe)?
 
     init(
@@ -56,7 +56,7 @@ package final class Store: Sendable {
         try access { try $0.first("PRAGMA data_version") { $0.int64(0) } ?? 0 }
     }
 
-    /// Whether the path leads to another file than the open one (after a repair, a removal or a
+    /// True if the path leads to another file than the open one (after a repair, a removal or a
     /// replacement): open it again.
     package func hasBeenSuperseded() -> Bool {
         FileStatus.isAnother(location.database, than: openedFile)
@@ -66,7 +66,7 @@ package final class Store: Sendable {
         if hasBeenSuperseded() { throw StoreFailure.superseded(location.database) }
     }
 
-    /// For long-lived writers: SQLite's temporary files need a descriptor and disk space, and a
+    /// Serves long-lived writers: SQLite's temporary files need a descriptor and disk space, and a
     /// commit must be possible without either.
     package func keepTemporariesInMemory() throws(LonghaulError) {
         try access { try $0.run("PRAGMA temp_store=MEMORY") }
@@ -87,7 +87,7 @@ package final class Store: Sendable {
         }
     }
 
-    /// One consistent snapshot for several reads.
+    /// Runs several reads in one consistent snapshot.
     func snapshot<Value>(
         _ body: (Connection) throws -> Value
     ) throws(LonghaulError) -> Value {
@@ -96,7 +96,7 @@ package final class Store: Sendable {
         }
     }
 
-    /// One write transaction: all of it, with the given durability, or nothing.
+    /// Runs one write transaction: all of it, with the given durability, or nothing.
     func write<Value>(
         _ durability: Durability, _ body: (Connection) throws -> Value
     ) throws(LonghaulError) -> Value {

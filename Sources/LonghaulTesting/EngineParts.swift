@@ -7,7 +7,7 @@ internal import LonghaulPlatform
 internal import LonghaulStore
 internal import Synchronization
 
-/// What an engine of a simulated world is made of, and its directory.
+/// The parts of an engine in a simulated world, and its directory.
 final class EngineParts: Sendable {
     static let boot = "simulated"
 
@@ -19,7 +19,7 @@ final class EngineParts: Sendable {
     private let lock: EngineLock
     private let outcomes = Mutex<[EngineInput]>([])
 
-    /// In memory where that is possible: it goes with the world.
+    /// Makes a directory, in memory where that is possible: it goes with the world.
     static func makeDirectory() throws(LonghaulError) -> String {
         let parent =
             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : FileManager.default.temporaryDirectory.path
@@ -69,7 +69,7 @@ final class EngineParts: Sendable {
         return engine
     }
 
-    /// What the disk has done, once it has done all that was ordered.
+    /// Returns the outcomes of the disk, once it has done all that was ordered.
     func settleDisk() -> [EngineInput] {
         workers.drain()
         return outcomes.withLock { outcomes in

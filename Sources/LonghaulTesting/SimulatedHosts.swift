@@ -45,7 +45,7 @@ final class SimulatedHosts: HostPort {
 
     var records: [SimulatedWorld.Launch] { state.withLock { $0.records } }
 
-    /// Whether some of it goes on without the world.
+    /// True if some of it goes on without the world.
     var areComputing: Bool {
         state.withLock { state in
             state.running.values.contains { $0.task != nil && $0.launch.waits.areComputing }
@@ -134,7 +134,7 @@ final class SimulatedHosts: HostPort {
 
     private func record(_ result: TaskResult, of task: String, _ id: LaunchID) {
         state.withLock { state in
-            // Of one that was killed nothing is heard.
+            // A launch that was killed says nothing more.
             guard let running = state.running[id] else { return }
             state.records[running.place].results[task] = result
             state.reports.append(.result(id, task: task, result))

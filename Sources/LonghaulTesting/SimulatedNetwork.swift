@@ -7,7 +7,7 @@ internal import Synchronization
 /// What is served knows ranges and conditions (RFC 9110, sections 13 and 14). An address that
 /// nothing is served at answers with 404.
 public final class SimulatedNetwork: Sendable {
-    /// What goes wrong with one request.
+    /// A fault of one request.
     public enum Fault: Hashable, Sendable {
         /// The connection breaks after so many bytes of the body.
         case cut(after: Int)
@@ -25,11 +25,11 @@ public final class SimulatedNetwork: Sendable {
         public var date: Date
         /// `GET`, or the method of an upload.
         public var method: String
-        /// Where it went.
+        /// The URL of the request.
         public var url: URL
-        /// Its header fields, without those that every request has.
+        /// The header fields, without those that every request has.
         public var headers: [String: String]
-        /// What an upload has sent.
+        /// The body that an upload has sent.
         public var body: Data?
     }
 
@@ -37,7 +37,7 @@ public final class SimulatedNetwork: Sendable {
         var content: [UInt8]
         var entityTag: String?
         var modified: Timestamp
-        /// One for each request that comes, in order.
+        /// Faults, each for one request that comes, in order.
         var faults: [Fault]
         var takesUploads = false
     }
@@ -95,7 +95,7 @@ public final class SimulatedNetwork: Sendable {
     /// All requests that went out, oldest first.
     public var requests: [Request] { state.withLock { $0.requests } }
 
-    /// Of each connection; 10 MB/s at first.
+    /// The rate of each connection; 10 MB/s at first.
     public var bytesPerSecond: Double {
         get { state.withLock { $0.bytesPerSecond } }
         set { state.withLock { $0.bytesPerSecond = max(1, newValue) } }

@@ -3,7 +3,7 @@ internal import Glibc
 internal import Longhaul
 internal import LonghaulCore
 
-/// What the servers say.
+/// The answers of the servers.
 extension SimulatedWire {
     /// The head of the answer is there.
     func answer(_ key: SegmentKey, _ state: inout State) {
@@ -94,7 +94,7 @@ extension SimulatedWire {
             receivedAt: clock.now.wall)
     }
 
-    /// What follows from a head, as the transport does it.
+    /// Judges a head, as the transport does.
     private func judge(_ key: SegmentKey, _ head: ResponseHead, _ state: inout State) {
         guard let exchange = state.exchanges[key] else { return }
         let verdict = exchange.request.judge(head)

@@ -2,7 +2,7 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
-/// What the bodies of answers bring.
+/// The bodies of answers.
 extension SimulatedWire {
     func open(_ key: SegmentKey, _ plan: BodyPlan, _ state: inout State) {
         guard var exchange = state.exchanges[key] else { return }
@@ -41,7 +41,7 @@ extension SimulatedWire {
         guard var exchange = state.exchanges[key], var plan = exchange.plan else { return }
         guard let most = bytesToNextNotice(exchange) else { return }
         let due = (now - exchange.touched) * speed(exchange)
-        // What was aimed at is reached in spite of rounding.
+        // Rounding up makes sure that the moment which was aimed at brings its byte.
         let count = min(most, Int(due.rounded(.up)))
         if count < most { return }
         exchange.touched = now

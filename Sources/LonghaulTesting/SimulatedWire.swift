@@ -20,7 +20,7 @@ final class SimulatedWire: WirePort {
 
         var request: SegmentRequest
         var phase = Phase.queued
-        /// What is left of the answer's body.
+        /// The rest of the answer's body.
         var body: ArraySlice<UInt8> = []
         /// The body breaks off after so many bytes more.
         var cutAfter: Int?
@@ -155,7 +155,7 @@ final class SimulatedWire: WirePort {
         }
     }
 
-    /// What has happened until now.
+    /// Carries out everything that happens until now.
     func advance() {
         let now = clock.now.monotonic
         state.withLock { state in
@@ -179,7 +179,7 @@ final class SimulatedWire: WirePort {
 
     // MARK: -
 
-    /// In the order in which they came, as far as there are connections.
+    /// Admits requests in the order in which they came, as far as there are connections.
     private func admit(_ state: inout State) {
         let now = clock.now.monotonic
         var used: [String: Int] = [:]

@@ -86,7 +86,7 @@ extension SimulatedWorld {
         (told.edition, told.networkEdition) = (edition, network)
     }
 
-    /// Those that the engine is interested in; it knows nothing of the others.
+    /// The conditions that the engine is interested in; it knows nothing of the others.
     private var visible: Conditions {
         let all = conditions.conditions(since: told.since, networkSince: told.networkSince)
         var seen = Conditions()
@@ -99,7 +99,7 @@ extension SimulatedWorld {
 
     // MARK: - Hosts
 
-    /// Until those that run wait for the world, or there is something for the engine.
+    /// Waits until the running hosts wait for the world, or there is something for the engine.
     private func letHostsCompute() async throws {
         let end = ContinuousClock.now + .seconds(Limits.simulatedPatienceSeconds)
         var looks = 0
@@ -121,9 +121,9 @@ extension SimulatedWorld {
     }
 }
 
-/// What an engine was told of the conditions.
+/// The conditions that an engine was told.
 struct ToldConditions {
-    /// Those that it is interested in.
+    /// The conditions that it is interested in.
     var interest = ConditionNeeds()
     var edition = 0
     var networkEdition = 0

@@ -43,16 +43,16 @@ public actor SimulatedWorld {
         public var end: Date?
         /// `nil` = it runs, or was killed.
         public var exitStatus: Int?
-        /// Whether it was asked to end: its time was over, a requirement was lost, or a test asked.
+        /// True if it was asked to end: its time was over, a requirement was lost, or a test asked.
         public var wasAskedToEnd = false
-        /// What it told of its tasks.
+        /// The results that it told, by task.
         public var results: [String: TaskResult] = [:]
     }
 
-    /// For sessions of this world. ``BackgroundSession/Configuration/store`` is the directory that
-    /// a ``BackgroundTaskScheduler`` and a ``BackgroundHost`` take as well.
+    /// The configuration for sessions of this world. ``BackgroundSession/Configuration/store`` is
+    /// the directory that a ``BackgroundTaskScheduler`` and a ``BackgroundHost`` take as well.
     public nonisolated let configuration: BackgroundSession.Configuration
-    /// What the machine is like.
+    /// The conditions of the machine.
     public nonisolated let conditions = SimulatedConditions()
     /// The servers that can be reached.
     public nonisolated var network: SimulatedNetwork { wire.network }
@@ -108,7 +108,7 @@ public actor SimulatedWorld {
         parts.remove()
     }
 
-    /// What the clock of the world says.
+    /// The time of the world's clock.
     public nonisolated var now: Date { Date(clock.now.wall) }
 
     /// All launches, oldest first.

@@ -16,7 +16,7 @@ final class ActivityCenter: Sendable {
         var budget: Double
         var end: Instant
         var onExpiration: Handler
-        /// Until the budget is over; after that, until the handler should have returned.
+        /// Runs until the budget is over; after that, until the handler should have returned.
         var timer: Task<Void, Never>
         var isExpired = false
     }

@@ -2,16 +2,16 @@ internal import Logging
 internal import LonghaulCore
 internal import LonghaulPlatform
 
-/// What the log says about activities.
+/// Messages of the log about activities.
 enum ActivityNotice: Hashable, Sendable {
     /// The name of an activity that was deinitialised without its end.
     case leaked(String)
-    /// Its name, and the seconds that it was given.
+    /// The name of the activity, and the seconds that it was given.
     case overdue(String, Double)
     case nothingHoldsSleepBack
 
-    /// One line on standard error. Faults of the program are shown unless `LONGHAUL_LOG` asks for
-    /// less; that the machine does not wait, if it asks for notices.
+    /// Writes one line on standard error. Faults of the program are shown unless `LONGHAUL_LOG`
+    /// asks for less; a machine that does not wait is shown if it asks for notices.
     func log() {
         guard let wanted = JournalLevel.wanted(standard: .warning) else { return }
         let log = StandardErrorLog(level: wanted, environment: Environment.all())

@@ -18,7 +18,7 @@ internal import LonghaulPlatform
 /// After a crash nothing is held: the kernel closes the lock with the process's descriptors.
 /// Activities are not recorded; what has to survive the process is a transfer.
 public final class BackgroundActivity: Sendable {
-    /// What the work is, as logind shows it (`systemd-inhibit --list`).
+    /// The name of the work, as logind shows it (`systemd-inhibit --list`).
     public let name: String
     /// How many seconds the work may take.
     public let budget: Double
@@ -85,7 +85,7 @@ public final class BackgroundActivity: Sendable {
     /// caller, in whose operation its Swift task runs; `nil` outside of one.
     public static var remainingTime: Double? { current?.remainingTime }
 
-    /// Whether sleep and shutdown now wait for this process's activities.
+    /// True if sleep and shutdown now wait for this process's activities.
     ///
     /// `true` from the moment at which logind has granted the lock, some milliseconds after the
     /// first activity has begun. It stays `false` where there is no system bus or no logind, or it

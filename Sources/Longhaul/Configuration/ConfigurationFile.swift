@@ -4,7 +4,7 @@ internal import LonghaulPlatform
 /// The configuration file: `$LONGHAUL_CONFIG`, else `longhaul/config.json` in the user's directory
 /// for configuration.
 package enum ConfigurationFile {
-    /// Where it is, or would be; `nil` = there is no place for one.
+    /// The path of the file, whether it exists or not; `nil` = there is no place for one.
     package static var path: String? {
         get throws(LonghaulError) {
             try Environment.checkPath(in: ["LONGHAUL_CONFIG", "XDG_CONFIG_HOME", "HOME"])
@@ -17,7 +17,7 @@ package enum ConfigurationFile {
         (try? path).flatMap { FileInspection.entry(at: $0) == .missing ? nil : $0 }
     }
 
-    /// Whether it is there and understood.
+    /// Tells whether the file is there and understood.
     static func finding() -> DoctorFinding {
         do {
             let found = try read()
@@ -31,7 +31,7 @@ package enum ConfigurationFile {
         }
     }
 
-    /// That of `$LONGHAUL_CONFIG`, absolute.
+    /// The path in `$LONGHAUL_CONFIG`, absolute.
     static var named: String? {
         get throws(LonghaulError) {
             guard let path = Environment.value("LONGHAUL_CONFIG"), !path.isEmpty else { return nil }

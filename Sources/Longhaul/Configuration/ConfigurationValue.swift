@@ -2,7 +2,7 @@ internal import LonghaulCore
 
 /// A value of the file, as what it may be taken for; `nil` = it is something else.
 struct ConfigurationValue {
-    /// As it is written.
+    /// The text as it is written.
     let raw: String
 
     var text: String? { read { try $0.string() } }

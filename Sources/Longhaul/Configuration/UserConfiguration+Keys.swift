@@ -1,8 +1,8 @@
 internal import LonghaulCore
 
 extension UserConfiguration {
-    /// One key of the file: what may stand there, in words, and what it does. `false` = that is not
-    /// what may stand there.
+    /// A key of the file: the values that it takes, in words, and what it does. `false` = the value
+    /// is not one of those.
     struct Key: Sendable {
         var name: String
         var allowed: String

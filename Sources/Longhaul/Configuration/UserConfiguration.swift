@@ -1,21 +1,21 @@
 public import LonghaulCore
 
-/// What the configuration file says; what it leaves out is as everywhere else.
+/// The settings of the configuration file; a key that is left out has its default.
 public struct UserConfiguration: Sendable {
     /// The file it came from; `nil` = there is none.
     public var path: String?
-    /// What an engine keeps to: `limits` of the file.
+    /// The limits of an engine: `limits` of the file.
     public var limits = EngineLimits()
-    /// What new transfers are asked for with: `defaults` of the file.
+    /// The options of new transfers: `defaults` of the file.
     public var defaults = TransferDefaults()
-    /// Whether a command that leaves work behind starts an engine.
+    /// True if a command that leaves work behind starts an engine.
     public var autostart = true
 
     /// The configuration without a file.
     public init() {}
 }
 
-/// What new transfers are asked for with, unless something else is said.
+/// The options of new transfers, unless a request has others.
 public struct TransferDefaults: Hashable, Sendable {
     /// ``LonghaulCore/TransferOptions/connections``; `nil` = not said, as for all that follows.
     public var connections: ConnectionCount?

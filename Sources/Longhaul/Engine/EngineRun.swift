@@ -84,7 +84,7 @@ public final class EngineRun: Sendable {
             holding: lock, conditions: ConditionsSource(queue), hosts: HostLauncher(queue))
     }
 
-    /// With what is left of its time and bytes.
+    /// Goes on with the rest of its time and bytes.
     private func goOn(after seconds: Double, bytes: Int64) {
         var options = options
         options.maxSeconds = options.maxSeconds.map { max(0, $0 - seconds) }
@@ -95,7 +95,7 @@ public final class EngineRun: Sendable {
             if let tuning = stay.tuning { orders.tuning = tuning }
             stay.loop = EngineRun.loop(of: queue, orders, options, attendant)
         }
-        // What the loop before was told.
+        // Requests that the loop before has received hold for this one.
         if isStopped.load(ordering: .relaxed) || isSuspending.load(ordering: .relaxed) { leave() }
     }
 

@@ -22,7 +22,7 @@ struct EngineStarter {
         do throws(SystemFailure) {
             var environment = Environment.all()
             environment["LONGHAUL_HOME"] = queue.directory
-            // It works in another directory.
+            // The engine works in another directory.
             if let file = try? ConfigurationFile.named { environment["LONGHAUL_CONFIG"] = file }
             // Started by a host, it is no part of that launch.
             environment["LONGHAUL_LAUNCH_ID"] = nil
@@ -38,7 +38,7 @@ struct EngineStarter {
         }
     }
 
-    /// Where engines in the background write to.
+    /// The file that engines in the background write to.
     var log: String { PathParts.join(queue.directory, "engine.log") }
 
     /// To be called after the lease was released: commands that wanted an engine meanwhile found
@@ -61,7 +61,7 @@ struct EngineStarter {
         return queue.isEngineRunning
     }
 
-    /// One housekeeping turn, if the lease is free. Returns whether it was.
+    /// Performs one housekeeping turn, if the lease is free. Returns whether it was.
     func settle() throws(LonghaulError) -> Bool {
         guard let lock = try takeLock() else { return false }
         let loop = EngineLoop(

@@ -6,7 +6,7 @@ internal import Synchronization
 /// want one, or for one run of a command.
 package final class EngineThread: Sendable {
     private let nextRun: @Sendable () throws(LonghaulError) -> EngineRun
-    /// Whether another run follows one that has ended or failed.
+    /// True if another run follows one that has ended or failed.
     private let isPersistent: Bool
     private let onEnd: @Sendable () -> Void
     private let state = Mutex(State())
@@ -46,14 +46,15 @@ package final class EngineThread: Sendable {
         }
     }
 
-    /// One run.
+    /// Performs one run.
     ///
     /// - Parameter onEnd: called on the thread when the run has ended.
     package convenience init(_ run: EngineRun, onEnd: @escaping @Sendable () -> Void) {
         self.init(isPersistent: false, onEnd: onEnd) { () throws(LonghaulError) in run }
     }
 
-    /// Where no thread can be had it is over at once, with that as its ``failure``.
+    /// Starts the thread. If no thread can be had, the run is over at once, with that as its
+    /// ``failure``.
     ///
     /// - Returns: whether there is a thread.
     @discardableResult

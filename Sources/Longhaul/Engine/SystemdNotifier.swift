@@ -52,7 +52,7 @@ final class SystemdNotifier: ServiceNotifier {
         }
     }
 
-    /// Of what comes and goes quickly not every step is told, but always that nothing is left.
+    /// Tells not every step of what comes and goes quickly, but always that nothing is left.
     private func sendStatus(_ active: Int, _ state: inout State, now: Instant) {
         guard active != state.shown else { return }
         if active > 0, let last = state.shownAt, now < last + Limits.serviceStatusSeconds { return }

@@ -4,7 +4,7 @@ internal import LonghaulStore
 internal import LonghaulPlatform
 
 extension TransferQueue {
-    /// Whether some process is the engine now.
+    /// True if some process is the engine now.
     public var isEngineRunning: Bool {
         (try? EngineLock.isHeld(in: directory)) ?? false
     }

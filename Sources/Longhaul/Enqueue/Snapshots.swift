@@ -37,7 +37,7 @@ struct Snapshots {
         var validator = RequestValidator()
         do throws(LonghaulError) {
             for index in requests.indices where requests[index].wantsSnapshot {
-                // What would be refused is not copied.
+                // A file whose request would be refused is not copied.
                 var request = requests[index]
                 request.options.upload?.snapshot = false
                 guard case .insert(let new) = try validator.admit(request) else { continue }

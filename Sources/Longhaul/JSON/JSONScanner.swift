@@ -51,7 +51,7 @@ package struct JSONScanner {
         close()
     }
 
-    /// Whether a `null` stood here, which is then behind.
+    /// Reads a `null`, if there is one here; returns whether there was.
     package mutating func null() -> Bool {
         skipBlanks()
         return literal("null")
@@ -86,13 +86,13 @@ package struct JSONScanner {
         return value
     }
 
-    /// Whether the next value is an array.
+    /// True if the next value is an array.
     package mutating func isArray() -> Bool {
         skipBlanks()
         return peek == UInt8(ascii: "[")
     }
 
-    /// Whether the next value is a string.
+    /// True if the next value is a string.
     package mutating func isString() -> Bool {
         skipBlanks()
         return peek == UInt8(ascii: "\"")
@@ -316,7 +316,7 @@ package struct JSONScanner {
     }
 }
 
-/// Where and why a text is not the JSON it should be.
+/// The place and the reason where a text is not valid JSON.
 package struct JSONProblem: Error, Hashable, CustomStringConvertible {
     package var message: String
     /// Counted from 1.

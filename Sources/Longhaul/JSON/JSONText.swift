@@ -68,8 +68,7 @@ package struct JSONText {
         field(key, number.map(Int64.init))
     }
 
-    /// For keys that are not known until the program runs.
-    /// Under a key that is known only now.
+    /// Writes a field whose key is known only when the program runs.
     package mutating func field(named key: String, _ string: String) {
         separate()
         appendQuoted(key)

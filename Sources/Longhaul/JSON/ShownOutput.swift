@@ -1,7 +1,7 @@
 internal import LonghaulCore
 
-/// What a host has written, or is started with, as it may be shown. Its answers carry signed URLs
-/// and values of header fields; what is stored keeps them.
+/// Redacts what a host has written, or is started with, for show. Answers carry signed URLs and
+/// values of header fields; the store keeps them.
 package enum ShownOutput {
     package static func text(_ output: String) -> String {
         output.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -18,7 +18,7 @@ package enum ShownOutput {
 
     private static func line(_ line: String) -> String {
         guard let brace = line.utf8.firstIndex(of: UInt8(ascii: "{")) else {
-            // It may be the end of an answer: where in it is not known.
+            // The line may be the end of an answer: the place of the cut in it is not known.
             let isEnd = line.hasPrefix(cut) && line.utf8.contains(UInt8(ascii: "}"))
             return isEnd ? cut + Redaction.mark : Redaction.text(line)
         }

@@ -3,7 +3,7 @@ internal import LonghaulCore
 internal import LonghaulEngine
 internal import LonghaulPlatform
 
-/// What `LONGHAUL_LOG` asks for.
+/// The level that `LONGHAUL_LOG` asks for.
 enum JournalLevel {
     private static let off = "off"
 

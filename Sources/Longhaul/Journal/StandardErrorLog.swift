@@ -35,7 +35,7 @@ struct StandardErrorLog: LogHandler {
         StandardError.write(line + "\n")
     }
 
-    /// Which transfer it is about comes first.
+    /// The transfer comes first.
     private static func order(_ key: String) -> String { key == "transfer" ? "" : key }
 
     /// Nothing in it ends the line or moves a terminal's cursor.

@@ -42,7 +42,7 @@ public final class ChangeWatch: Sendable {
             let left = end - SystemClock.now().monotonic
             if left <= 0 { return false }
             let woken = watch.wait(atMost: min(left, settling.pause ?? left))
-            // What was committed meanwhile is for the next call.
+            // Commits that come meanwhile are for the next call.
             if woken.isInterrupted { return false }
             if woken.isWritten { settling.written() } else { settling.looked() }
         }

@@ -30,7 +30,7 @@ public final class EventFollower: Sendable {
         while true {
             let found = try page()
             if !found.isEmpty { return found }
-            // What has changed may be all but an event of its.
+            // The change may be anything but an event of this session.
             let left = end - SystemClock.now().monotonic
             guard left > 0, try changes.wait(timeout: left) else { return [] }
         }

@@ -1,7 +1,7 @@
 internal import LonghaulCore
 internal import LonghaulPlatform
 
-/// What the machine has to give, besides the store.
+/// Checks what Longhaul needs of the machine, besides the store.
 enum MachineDoctor {
     /// Newer than every store that may be met, and older than every right clock.
     private static let firstDay = Timestamp(milliseconds: 1_767_225_600_000)

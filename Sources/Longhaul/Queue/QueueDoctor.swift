@@ -30,7 +30,7 @@ enum QueueDoctor {
         }
     }
 
-    /// What every other command refuses; `nil` = nothing.
+    /// Finds what every other command refuses; `nil` = nothing.
     private static func environment() -> DoctorFinding? {
         do {
             _ = try ConditionReader.environmentOverride()
@@ -91,7 +91,7 @@ enum QueueDoctor {
                 + " can still be read of the damaged file")
     }
 
-    /// What has taken the place of a damaged store, and what is lost.
+    /// Tells what has taken the place of a damaged store, and what is lost.
     private static func replacement(_ done: RepairReport) -> String {
         let next = "new transfers count from \(done.nextTransfer ?? 1)"
         guard let restored = done.restored else {

@@ -3,9 +3,9 @@ internal import LonghaulStore
 internal import LonghaulPlatform
 
 extension TransferQueue {
-    /// What the machine is like now, as this process sees it: every source is asked, and after
-    /// `seconds` what has not answered counts as not there. The overrides of the environment and of
-    /// the store stand before it.
+    /// The present conditions of the machine, as this process sees them: every source is asked, and
+    /// a source that has not answered after `seconds` counts as missing. The overrides of the
+    /// environment and of the store come first.
     ///
     /// - Throws: `LonghaulError` `invalidRequest` when `LONGHAUL_CONDITIONS` is not understood;
     ///   `io` when no thread or descriptor is left; `storeUnavailable`.

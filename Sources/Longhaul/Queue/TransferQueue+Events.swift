@@ -79,7 +79,7 @@ extension EventRecord {
     }
 }
 
-/// What an event's detail shows of what is stored.
+/// The part of an event's stored detail that is shown.
 enum EventDetail {
     /// An error's text may quote a URL with its secrets.
     static func redacted(_ detail: String, _ type: EventType) -> String {

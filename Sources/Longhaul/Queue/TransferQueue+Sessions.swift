@@ -4,11 +4,11 @@ internal import LonghaulPlatform
 
 /// A session as people see it.
 public struct SessionRecord: Sendable {
-    /// Its identifier; commands take it after `--session`.
+    /// The identifier of the session; commands take it after `--session`.
     public var name: String
     /// When it was made.
     public var createdAt: Timestamp
-    /// What holds for all its transfers.
+    /// The settings that hold for all its transfers.
     public var settings: SessionSettings
     /// How many of its transfers are in each state; a state without any is missing.
     public var counts: [TransferState: Int]
@@ -29,7 +29,7 @@ extension TransferQueue {
         try store.sessions.all().map { SessionRecord($0) }
     }
 
-    /// One session by its name; `nil` when there is none.
+    /// Finds a session by its name; `nil` when there is none.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func session(_ name: String) throws(LonghaulError) -> SessionRecord? {

@@ -1,8 +1,8 @@
 internal import LonghaulCore
 
 extension BackgroundSession {
-    /// What holds for all transfers of a session unless a request says otherwise. The names are
-    /// those of `URLSessionConfiguration`.
+    /// Settings that hold for all transfers of a session unless a request says otherwise. The names
+    /// are those of `URLSessionConfiguration`.
     public struct Configuration: Hashable, Sendable {
         /// The engine picks the moment: power, an unmetered network and an idle machine are
         /// preferred. Default: no.
@@ -13,17 +13,18 @@ extension BackgroundSession {
         /// The host is asked before a transfer begins that was put off (`earliestBeginDate`).
         /// Default: no.
         public var asksBeforeDelayedRequests = false
-        /// So many seconds without a byte end an attempt, never the transfer. Default: 60.
+        /// Stall timeout: so many seconds without a byte end an attempt, never the transfer.
+        /// Default: 60.
         public var timeoutIntervalForRequest: Double = 60
-        /// So many seconds after it may begin, a transfer that has not ended fails. Default: 7
-        /// days.
+        /// Deadline: a transfer that has not ended so many seconds after it may begin fails.
+        /// Default: 7 days.
         public var timeoutIntervalForResource: Double = Deadline.defaultSeconds
         /// `false` = only where the network is known to be unmetered. Default: yes.
         public var allowsExpensiveNetworkAccess = true
         /// The program that is started with the events of the session. `nil` leaves the session
         /// with the host that it has.
         public var host: Host?
-        /// Whether this process moves bytes itself. Default: ``Engine/automatic``.
+        /// Tells whether this process moves bytes itself. Default: ``Engine/automatic``.
         public var engine: Engine = .automatic
         /// The state directory. `nil` = as for the command: `$LONGHAUL_HOME`, else
         /// `$XDG_STATE_HOME/longhaul`, else `~/.local/state/longhaul`.
@@ -33,7 +34,7 @@ extension BackgroundSession {
         public init() {}
     }
 
-    /// One process at a time moves the bytes of a store: the engine.
+    /// The engine moves the bytes of a store; one process at a time is the engine.
     public enum Engine: Hashable, Sendable {
         /// This process is the engine whenever no other process is: it takes over within a second
         /// when the other ends, however that ends, and makes room when its last session is

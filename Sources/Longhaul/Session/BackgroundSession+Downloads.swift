@@ -47,7 +47,7 @@ extension BackgroundSession {
         return DownloadTask(id, self)
     }
 
-    /// In their order. Throws when one is refused, and then none is recorded.
+    /// Records requests, in their order. Throws when one is refused, and then none is recorded.
     private func enqueue(_ requests: [TransferRequest]) async throws(LonghaulError) -> [TransferID]
     {
         try await executor.change { queue throws(LonghaulError) in
@@ -65,7 +65,7 @@ extension BackgroundSession {
         }
     }
 
-    /// With what the session says of all its transfers.
+    /// Completes a request with what the session says of all its transfers.
     func completed(
         _ request: TransferRequest, _ path: String
     ) throws(LonghaulError) -> TransferRequest {

@@ -3,7 +3,8 @@ public import LonghaulCore
 internal import LonghaulStore
 
 extension BackgroundSession {
-    /// What has happened and was not acknowledged, then what happens, see ``SessionEvents``.
+    /// Events that have happened and were not acknowledged, then those that happen, see
+    /// ``SessionEvents``.
     ///
     /// Foreground transfers that a task awaits are not among them: the task gets their result.
     public var events: SessionEvents { SessionEvents(session: self) }

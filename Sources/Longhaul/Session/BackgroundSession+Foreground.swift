@@ -71,8 +71,8 @@ extension BackgroundSession {
         }
     }
 
-    /// With what is left of its file. Its events are acknowledged first: they could not be told
-    /// without it.
+    /// Removes a transfer with what is left of its file. Its events are acknowledged first: they
+    /// could not be told without it.
     private func remove(_ id: TransferID) async throws(LonghaulError) {
         try await executor.change { queue throws(LonghaulError) in
             try queue.store.events.consume(id, forgetting: false, now: queue.now)
@@ -86,7 +86,8 @@ extension BackgroundSession {
         }
     }
 
-    /// It waits for input that no handler gives: the waiting task gets the reason, and it ends.
+    /// Gives up a transfer that waits for input which no handler gives: the waiting task gets the
+    /// reason, and the transfer ends.
     private func giveUp(_ id: TransferID) async throws {
         let error = try await executor.change { queue throws(LonghaulError) in
             let error = try queue.store.questions.inputError(of: id)
@@ -130,7 +131,7 @@ extension BackgroundSession {
     /// is returned instead, because an event of its may have been passed over.
     private func promote(_ id: TransferID) async throws(LonghaulError) -> Transfer? {
         let presence = presence
-        // Not in the cancelled task's own time: what is asked of the executor is not cancelled.
+        // The read runs outside of the cancelled task: jobs of the executor are not cancelled.
         return try await executor.perform { context throws(LonghaulError) in
             let transfer = try context.queue.store.transfers.find(id, now: context.queue.now)
             if let transfer, transfer.state.hasEnded { return transfer }

@@ -26,8 +26,9 @@ extension BackgroundSession {
             if settings != known { try queue.change(session: session, change) }
             // A host that was removed cannot be attached to.
             guard let host = settings.host, try queue.host(host) != nil else { return nil }
-            // What Longhaul started is known to run. Were it attached, too, one that always crashes
-            // would count as one that has come back by itself, and be started without delay.
+            // A process that Longhaul started is known to run. Were it attached, too, a process
+            // that always crashes would count as one that has come back by itself, and be started
+            // without delay.
             if BackgroundLaunch.host == host { return nil }
             return try queue.attach(host: host)
         }

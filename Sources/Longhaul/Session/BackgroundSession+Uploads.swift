@@ -29,7 +29,7 @@ extension BackgroundSession {
         for request: TransferRequest, from file: URL
     ) async throws -> (Data, TransferResponse) {
         var request = try upload(of: file, request)
-        // Its answer is this task's.
+        // The answer belongs to this task.
         request.options.onDuplicate = .separate
         let id = try await begin(request, at: path(of: file))
         defer { presence.release(id) }

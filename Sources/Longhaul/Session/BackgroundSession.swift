@@ -14,12 +14,13 @@ internal import Synchronization
 /// waits until nothing of it is left in this process. Every asynchronous method may be cancelled,
 /// which ends the wait and, unless its comment says otherwise, nothing else.
 public final class BackgroundSession: Sendable {
-    /// By custom in reverse domain notation. Commands take it after `--session`.
+    /// The name of the session, by custom in reverse domain notation. Commands take it after
+    /// `--session`.
     public let identifier: String
-    /// As it was opened with; later changes by commands do not show here.
+    /// The configuration that it was opened with; later changes by commands do not show here.
     public let configuration: Configuration
     let presence: SharedStore
-    /// By which it asks for everything: it is open as long as the session is.
+    /// The executor of all its requests to the store: it is open as long as the session is.
     let executor: SessionExecutor
     let inputs: InputWatch
     private let attachment = Mutex<HostAttachment?>(nil)
@@ -121,7 +122,7 @@ public final class BackgroundSession: Sendable {
         }
     }
 
-    /// Its uploads, as ``tasks`` has its downloads.
+    /// The uploads of the session, as ``tasks`` has its downloads.
     ///
     /// - Throws: `LonghaulError` as there.
     public var uploadTasks: [UploadTask] {
@@ -130,14 +131,14 @@ public final class BackgroundSession: Sendable {
         }
     }
 
-    /// One of its downloads, ended or not; `nil` when it has none of that id.
+    /// Finds a download of the session, ended or not; `nil` when it has none of that id.
     ///
     /// - Throws: `LonghaulError` `sessionInvalidated`, `storeUnavailable`.
     public func task(_ id: TransferID) async throws(LonghaulError) -> DownloadTask? {
         try await has(id, .download) ? DownloadTask(id, self) : nil
     }
 
-    /// One of its uploads, ended or not; `nil` when it has none of that id.
+    /// Finds an upload of the session, ended or not; `nil` when it has none of that id.
     ///
     /// - Throws: `LonghaulError` `sessionInvalidated`, `storeUnavailable`.
     public func uploadTask(_ id: TransferID) async throws(LonghaulError) -> UploadTask? {

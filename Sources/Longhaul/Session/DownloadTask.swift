@@ -4,7 +4,7 @@ public import LonghaulCore
 /// A download of a session. It is the store's, not this value's: letting go of the value, or the
 /// process ending, changes nothing about it.
 public struct DownloadTask: Sendable, Identifiable {
-    /// As the command prints and takes it.
+    /// The number that the command prints and takes.
     public let id: TransferID
     let session: BackgroundSession
 
@@ -29,7 +29,7 @@ public struct DownloadTask: Sendable, Identifiable {
         }
     }
 
-    /// What the store knows of it, and how far it is.
+    /// The store's knowledge of the transfer, and how far it is.
     public var transfer: Transfer {
         get async throws(LonghaulError) {
             let id = id
@@ -125,21 +125,21 @@ public struct DownloadTask: Sendable, Identifiable {
 
 /// Why a transfer is not running, and what is to be expected of it.
 public struct TransferExplanation: Sendable {
-    /// Where it stands.
+    /// The state of the transfer.
     public var state: TransferState
     /// Each condition that holds it; empty while it runs and when it has ended.
     public var waitingFor: [WaitReason]
-    /// What is to be expected of it, as far as that can be told.
+    /// The outlook, as far as it can be told.
     public var forecast: Forecast
 }
 
 /// A file that was downloaded.
 public struct DownloadedFile: Sendable {
-    /// Where it is; another name than asked only where that was allowed.
+    /// The place of the file; another name than requested only where that was allowed.
     public var url: URL
-    /// What the server said of the file.
+    /// The answer of the server about the file.
     public var response: TransferResponse
-    /// What the transfer took.
+    /// The cost of the transfer.
     public var metrics: TransferMetrics
 
     init(_ ended: Transfer) throws(LonghaulError) {
@@ -161,7 +161,7 @@ public struct DownloadedFile: Sendable {
     }
 }
 
-/// What a transfer took.
+/// The cost of a transfer: bytes, attempts and time.
 public struct TransferMetrics: Hashable, Sendable {
     /// The size of the file.
     public var bytes: Int64

@@ -6,7 +6,7 @@ public struct InputNeed: Sendable {
     public enum Reason: Hashable, Sendable {
         /// The server refuses its link or its credentials (401, 403, 404, 410). Its bytes are kept.
         case expired
-        /// It was put off (`earliestBeginDate`) and is about to begin, see
+        /// The transfer was put off (`earliestBeginDate`) and is about to begin, see
         /// ``BackgroundSession/Configuration/asksBeforeDelayedRequests``.
         case delayedRequest
     }
@@ -17,12 +17,12 @@ public struct InputNeed: Sendable {
     public var transfer: Transfer
 }
 
-/// What is to become of it.
+/// The answer to a need.
 public enum InputReply: Sendable {
-    /// As it is: a delayed one begins, one whose link has expired is tried once more.
+    /// Goes on unchanged: a delayed transfer begins, one whose link has expired is tried once more.
     case `continue`
-    /// With the URL and the header fields of this request. The bytes are kept if the server proves
-    /// that it has the same file.
+    /// Goes on with the URL and the header fields of this request. The bytes are kept if the server
+    /// proves that it has the same file.
     case use(TransferRequest)
     /// Ends the transfer; its part file is deleted.
     case cancel

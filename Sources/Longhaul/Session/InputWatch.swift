@@ -28,7 +28,7 @@ final class InputWatch: Sendable {
 
     var isWatching: Bool { state.withLock { $0.handler != nil } }
 
-    /// From now on `handler` is asked, in the place of an earlier one.
+    /// Sets the handler that is asked from now on, in the place of an earlier one.
     func ask(_ handler: @escaping Handler) {
         let (executor, session) = (executor, session)
         state.withLock { state in

@@ -4,9 +4,9 @@ public import LonghaulCore
 /// Something that happened in a session: recorded when it happened, delivered at least once, and
 /// delivered again after a restart until it is acknowledged.
 public struct SessionEvent: Sendable {
-    /// What kinds there are; others may be added.
+    /// The kinds of events; others may be added.
     public struct Kind: RawRepresentable, Hashable, Sendable {
-        /// As in the event log and in JSON.
+        /// The text in the event log and in JSON.
         public let rawValue: String
 
         /// A kind by its text; an unknown text is a kind, too.
@@ -16,27 +16,28 @@ public struct SessionEvent: Sendable {
 
         /// The file is there, whole and durable.
         public static let transferCompleted = Kind(rawValue: "transferCompleted")
-        /// It gave up; ``LonghaulCore/Transfer/error`` says why.
+        /// The transfer gave up; ``LonghaulCore/Transfer/error`` says why.
         public static let transferFailed = Kind(rawValue: "transferFailed")
         /// A command or the program ended it.
         public static let transferCancelled = Kind(rawValue: "transferCancelled")
         /// The server's file had changed: it begins anew. No end.
         public static let transferRestarted = Kind(rawValue: "transferRestarted")
-        /// It waits for a new URL, credentials or a word. No end.
+        /// The transfer waits for a new URL, credentials or a word. No end.
         public static let transferNeedsInput = Kind(rawValue: "transferNeedsInput")
         /// All transfers of the session have ended.
         public static let sessionFinished = Kind(rawValue: "sessionFinished")
     }
 
-    /// One more than an earlier event's at least: the order in which things happened.
+    /// The number of the event, larger than that of any earlier one: the order in which things
+    /// happened.
     public var sequence: Int64
-    /// What happened.
+    /// The kind of the event.
     public var kind: Kind
     /// When it was recorded, to the millisecond.
     public var date: Date
     /// The identifier of the session.
     public var session: String
-    /// As it is when the event is delivered; `nil` when the event is about the session, and when
+    /// The transfer at the time of delivery; `nil` when the event is about the session, and when
     /// the transfer was removed since.
     public var transfer: Transfer?
     /// More about it, as JSON.

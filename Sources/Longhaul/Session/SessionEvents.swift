@@ -5,7 +5,7 @@
 /// iteration. A cancelled task makes it throw `CancellationError`, an invalidated session a
 /// `LonghaulError`.
 public struct SessionEvents: AsyncSequence, Sendable {
-    /// One event.
+    /// The element: an event.
     public typealias Element = SessionEvent
 
     let session: BackgroundSession
@@ -39,7 +39,7 @@ public struct SessionEvents: AsyncSequence, Sendable {
                     after: cursor, limit: Limits.sessionEventsPerRead)
                 cursor = read.last ?? cursor
                 page = read.events[...]
-                // What was read may all have been for others.
+                // All that was read may have been for other sessions.
                 if read.last == nil { try await session.executor.changed(since: edition) }
             }
         }

@@ -43,12 +43,12 @@ package final class SimulatedLaunch: Sendable {
 
     func report(_ result: TaskResult, of task: String) { self.result(task, result) }
 
-    /// What SIGTERM does from now on.
+    /// Sets the action of SIGTERM.
     func trap(_ handler: @escaping @Sendable () -> Void) {
         state.withLock { $0.trap = handler }
     }
 
-    /// What was handed over was not done: exit status 1.
+    /// Ends with exit status 1: the work that was handed over was not done.
     func fail() { state.withLock { $0.hasFailed = true } }
 
     // MARK: - For the world

@@ -9,7 +9,7 @@ public struct TransferProgress: Hashable, Sendable {
     public var bytesTotal: Int64?
     /// Over the last seconds; `nil` while it is not moving.
     public var bytesPerSecond: Double?
-    /// Where it stands.
+    /// The state of the transfer.
     public var state: TransferState
 
     init(_ transfer: Transfer) {
@@ -19,7 +19,7 @@ public struct TransferProgress: Hashable, Sendable {
         state = transfer.state
     }
 
-    /// From 0 to 1; `nil` while the size is unknown.
+    /// The fraction that is done, 0 to 1; `nil` while the size is unknown.
     public var fractionCompleted: Double? {
         guard let bytesTotal else { return nil }
         return bytesTotal == 0 ? 1 : min(1, Double(bytesDone) / Double(bytesTotal))
@@ -32,7 +32,7 @@ public struct TransferProgress: Hashable, Sendable {
 /// Costs nothing while the transfer waits; while it runs, one look at shared memory for each value.
 /// Any number may be iterated. A cancelled task makes it throw `CancellationError`.
 public struct ProgressUpdates: AsyncSequence, Sendable {
-    /// One state of the transfer.
+    /// The element: one state of the transfer.
     public typealias Element = TransferProgress
 
     let executor: SessionExecutor

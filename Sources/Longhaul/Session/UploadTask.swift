@@ -10,7 +10,7 @@ public struct UploadTask: Sendable, Identifiable {
         task = DownloadTask(id, session)
     }
 
-    /// As the command prints and takes it.
+    /// The number that the command prints and takes.
     public var id: TransferID { task.id }
 
     /// How it goes, from now to its end. What counts as done is what the server has acknowledged.
@@ -25,7 +25,7 @@ public struct UploadTask: Sendable, Identifiable {
         get async throws { UploadResult(try await task.value) }
     }
 
-    /// What the store knows of it, and how far it is.
+    /// The store's knowledge of the transfer, and how far it is.
     public var transfer: Transfer {
         get async throws(LonghaulError) { try await task.transfer }
     }
@@ -35,12 +35,12 @@ public struct UploadTask: Sendable, Identifiable {
         get async throws(LonghaulError) { try await task.explanation }
     }
 
-    /// As ``DownloadTask/pause()``. What the server has stays there.
+    /// Pauses, as ``DownloadTask/pause()`` does. The bytes at the server stay there.
     ///
     /// - Throws: `LonghaulError` as there.
     public func pause() async throws(LonghaulError) { try await task.pause() }
 
-    /// As ``DownloadTask/resume()``. The server is asked how far it is.
+    /// Resumes, as ``DownloadTask/resume()`` does. The server is asked how far it is.
     ///
     /// - Throws: `LonghaulError` as there.
     public func resume() async throws(LonghaulError) { try await task.resume() }
@@ -51,19 +51,19 @@ public struct UploadTask: Sendable, Identifiable {
     /// - Throws: `LonghaulError` as ``DownloadTask/cancel(keepingBytes:)``.
     public func cancel() async throws(LonghaulError) { try await task.cancel() }
 
-    /// As ``DownloadTask/retry()``.
+    /// Tries again, as ``DownloadTask/retry()`` does.
     ///
     /// - Throws: `LonghaulError` as there.
     public func retry() async throws(LonghaulError) { try await task.retry() }
 }
 
-/// What a server has answered to an upload.
+/// The answer of a server to an upload.
 public struct UploadResult: Sendable {
-    /// Its status and header fields.
+    /// The status and the header fields of the answer.
     public var response: TransferResponse
-    /// Its body, at most 64 KiB of it.
+    /// The body of the answer, at most 64 KiB of it.
     public var body: Data
-    /// What the transfer took.
+    /// The cost of the transfer.
     public var metrics: TransferMetrics
 
     init(_ ended: DownloadedFile) {

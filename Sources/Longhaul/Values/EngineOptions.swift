@@ -1,6 +1,6 @@
 public import LonghaulCore
 
-/// What a process is the engine for: a service, a command, a program of its own.
+/// The kind of process that is the engine: a service, a command, a program of its own.
 public enum EngineMode: String, Sendable, CaseIterable {
     /// `longhaul daemon`.
     case daemon
@@ -16,12 +16,12 @@ public enum EngineMode: String, Sendable, CaseIterable {
 
 /// How an engine works, and when it leaves by itself.
 public struct EngineOptions: Sendable {
-    /// For whom it works; shown by `status`.
+    /// The kind of process; shown by `status`.
     public var mode: EngineMode
     /// Leave, checkpointed, after this many seconds.
     public var maxSeconds: Double?
-    /// What becomes of transfers that run at the end of that time and that nothing lets resume; by
-    /// default they wait for a longer time.
+    /// The rule for transfers that run at the end of that time and cannot be resumed; by default
+    /// they wait for a longer time.
     public var unresumable = UnresumablePolicy.wait
     /// Leave, checkpointed, once this many body bytes were received.
     public var maxBytes: Int64?
@@ -31,7 +31,7 @@ public struct EngineOptions: Sendable {
     public var exitWhenIdle: Double?
     /// Leave when all of these have ended (`get`).
     public var until: [TransferID]?
-    /// Only discretionary or only immediate transfers; `nil` = all.
+    /// `true` = discretionary transfers alone, `false` = immediate ones alone; `nil` = all.
     public var onlyDiscretionary: Bool?
     /// When another process is the engine: wait until it ends, and take over.
     public var waitsForLease = false
@@ -50,7 +50,7 @@ public struct EngineOptions: Sendable {
     }
 }
 
-/// What an engine keeps to. May be changed while it runs: see ``EngineRun/adjust(_:)``.
+/// The limits of an engine. They may be changed while it runs: see ``EngineRun/adjust(_:)``.
 public struct EngineLimits: Hashable, Sendable {
     /// Transfers that move bytes at the same time, 1…64.
     public var running = Limits.runningTransfers
@@ -64,7 +64,7 @@ public struct EngineLimits: Hashable, Sendable {
     public init() {}
 }
 
-/// What an engine has done by the time that it left.
+/// The results of an engine by the time that it left.
 public struct EngineSummary: Sendable {
     /// Why it left; `busy` = another process was the engine.
     public enum StoppedBy: String, Sendable {
@@ -84,7 +84,7 @@ public struct EngineSummary: Sendable {
     public var completed: Int
     /// Transfers that failed.
     public var failed: Int
-    /// Not ended, whatever they wait for.
+    /// Transfers that have not ended, whatever they wait for.
     public var left: Int
     /// Body bytes received.
     public var bytes: Int64

@@ -1,7 +1,7 @@
 public import LonghaulCore
 
 extension LonghaulError {
-    /// What a part of the machine that is not ours said.
+    /// The error of a part of the machine that is not ours.
     public enum Underlying: Hashable, Sendable {
         /// A status of HTTP, or the reply of an FTP server.
         case http(status: Int)
@@ -15,7 +15,7 @@ extension LonghaulError {
         return curlCode.map { .curl(code: $0) }
     }
 
-    /// Whether `resume` and `retry` go on from bytes that are kept.
+    /// True if `resume` and `retry` go on from bytes that are kept.
     public var areBytesKept: Bool { bytesKept > 0 }
 }
 

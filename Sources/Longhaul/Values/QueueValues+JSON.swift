@@ -1,7 +1,7 @@
 package import LonghaulCore
 
 extension JSONText {
-    /// What `show` adds to the transfer's own fields.
+    /// Writes the fields that `show` adds to the transfer's own.
     package mutating func shown(
         _ transfer: Transfer, attempts: [AttemptRecord], events: [EventRecord]
     ) {

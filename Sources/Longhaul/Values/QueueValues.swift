@@ -1,6 +1,6 @@
 public import LonghaulCore
 
-/// Which transfers a change is about.
+/// The transfers that a change is about.
 public enum TransferSelection: Sendable {
     /// These, in this order.
     case ids([TransferID])
@@ -10,7 +10,7 @@ public enum TransferSelection: Sendable {
     case all
 }
 
-/// What became of a change of one transfer.
+/// The outcome of a change of one transfer.
 public struct ChangeOutcome: Sendable {
     /// The transfer.
     public var id: TransferID
@@ -21,14 +21,14 @@ public struct ChangeOutcome: Sendable {
 
     /// Why a transfer was left as it is.
     public enum Remark: Hashable, Sendable {
-        /// It was to go on, and its file is there.
+        /// The transfer was to go on, and its file is there.
         case isCompleted
         /// `retry` of many: a newer one has replaced it (`--on-duplicate replace`).
         case replaced(by: TransferID)
     }
 }
 
-/// Which transfers are listed.
+/// The transfers that are listed.
 public struct TransferFilter: Sendable {
     /// `nil` = any.
     public var states: Set<TransferState>?
@@ -43,7 +43,7 @@ public struct TransferFilter: Sendable {
     public init() {}
 }
 
-/// What `set` may change. `nil` = leave as it is.
+/// The changes that `set` can make. `nil` = leave as it is.
 public struct TransferChange: Equatable, Sendable {
     /// Another URL of the same file (BITS: `SetRemoteName`). Bytes are kept if the server proves
     /// that it has the same file. Of an upload: where it goes; `s3:` URLs are taken as when it is
@@ -57,7 +57,7 @@ public struct TransferChange: Equatable, Sendable {
     public var deadline: Deadline?
     /// Fields to set; an empty value removes the field.
     public var headers: [HeaderFields.Field] = []
-    /// Of this and what follows, `.some(nil)` removes it.
+    /// User and password; `.some(nil)` removes them, here and in the following fields.
     public var user: String??
     /// ``LonghaulCore/TransferOptions/proxy``.
     public var proxy: String??
@@ -73,7 +73,7 @@ public struct TransferChange: Equatable, Sendable {
     public var isInsecure: Bool?
     /// Bytes per second.
     public var limitRate: Int64??
-    /// Whether it takes only what other traffic leaves of the line; `.some(nil)` = if
+    /// True if it takes only what other traffic leaves of the line; `.some(nil)` = if
     /// discretionary.
     public var yields: Bool??
     /// ``LonghaulCore/TransferOptions/connections``.
@@ -109,7 +109,7 @@ public struct TransferChange: Equatable, Sendable {
     public init() {}
 }
 
-/// One entry of the event log.
+/// An entry of the event log.
 public struct EventRecord: Sendable {
     /// The order in which things happened; never used again.
     public var sequence: Int64
@@ -125,8 +125,8 @@ public struct EventRecord: Sendable {
     public var detail: String?
     /// `nil` = it waits.
     public var acknowledgedAt: Timestamp?
-    /// As it is now, not as it was then; `nil` when the event is about its session, when the
-    /// transfer was removed since, and where the events of one transfer are read.
+    /// The transfer as it is now, not as it was then; `nil` when the event is about its session,
+    /// when the transfer was removed since, and where the events of one transfer are read.
     public var transfer: Transfer?
 }
 
@@ -134,14 +134,14 @@ public struct EventRecord: Sendable {
 public struct QueueStatus: Sendable {
     /// The process that is the engine.
     public struct Engine: Sendable {
-        /// Its process id.
+        /// The process id.
         public var pid: Int32
-        /// What it is the engine for.
+        /// The kind of process.
         public var mode: EngineMode
-        /// Since when it holds the lease.
+        /// The moment since which it holds the lease.
         public var since: Timestamp
-        /// It holds the lease and does nothing until it is continued (SIGCONT): something has
-        /// stopped it (SIGSTOP, a debugger).
+        /// The engine holds the lease and does nothing until it is continued (SIGCONT): something
+        /// has stopped it (SIGSTOP, a debugger).
         public var isStopped = false
     }
 
@@ -149,7 +149,7 @@ public struct QueueStatus: Sendable {
     public var engine: Engine?
     /// Transfers of each state; a state without any may be missing.
     public var counts: [TransferState: Int]
-    /// Of all transfers together, over the last seconds.
+    /// Bytes per second of all transfers together, over the last seconds.
     public var bytesPerSecond: Double
     /// When the engine acts next by itself; `nil` = not known, or none runs.
     public var nextWake: Timestamp?

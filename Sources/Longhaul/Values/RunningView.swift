@@ -1,20 +1,20 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// What an engine moves, apart from what it has only made ready: that waits for a connection that
-/// others have, as all do that it has not begun.
+/// The transfers that an engine moves, apart from those that it has only made ready: these wait for
+/// a connection, as do all that it has not begun.
 struct RunningView {
     var counts = RunningCounts()
     /// How many transfers the store calls running that wait.
     var surplus = 0
-    /// Of what was made ready, that which has a place by now.
+    /// Fetches that were made ready and have a place by now.
     private var begun: Set<FetchID> = []
 
     static let nothing = RunningView()
 
     private init() {}
 
-    /// By the limits of the engine that runs.
+    /// Reads the view by the limits of the engine that runs.
     init(_ store: Store, now: Timestamp) throws(LonghaulError) {
         let limits = try store.settings.engineView()?.outlook.limits ?? SchedulerLimits()
         try self.init(store, limits, now: now)

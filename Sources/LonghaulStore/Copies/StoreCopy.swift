@@ -10,7 +10,7 @@ internal import Musl
 /// The daily copies of the store, of which two are kept. An engine makes them while it works; a
 /// repair puts one in the place of a damaged store.
 package enum StoreCopy {
-    /// Whether the newest copy is a day old. A copy of another store that was at the same path does
+    /// True if the newest copy is a day old. A copy of another store that was at the same path does
     /// not count.
     package static func isDue(of store: Store, now: Timestamp) throws(LonghaulError) -> Bool {
         let path = store.location.copy(1)

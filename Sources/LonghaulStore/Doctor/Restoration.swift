@@ -20,7 +20,7 @@ package struct FoundFile: Sendable {
     }
 }
 
-/// What a repair has put in the place of a damaged store.
+/// The store that a repair has put in the place of a damaged one.
 package struct Restored: Hashable, Sendable {
     /// When the copy was made.
     package var at: Timestamp

@@ -6,10 +6,10 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// What a repair did.
+/// The results of a repair.
 package struct RepairReport: Hashable, Sendable {
-    /// Where the damaged file was moved. `nil`: the file was sound, and only the points in `mended`
-    /// were corrected.
+    /// The path that the damaged file was moved to. `nil`: the file was sound, and only the points
+    /// in `mended` were corrected.
     package var movedTo: String?
     /// The copy that replaces the file; `nil` for a moved file: an empty store.
     package var restored: Restored?

@@ -102,6 +102,6 @@ extension EngineTransaction {
     /// The snapshots that uploads send.
     package var snapshots: SnapshotRows { SnapshotRows(connection) }
 
-    /// What uploads have left at servers.
+    /// The leftovers of uploads at servers.
     package var abandonedUploads: AbandonedUploads { AbandonedUploads(connection) }
 }

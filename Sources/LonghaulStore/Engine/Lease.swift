@@ -34,7 +34,7 @@ package struct EngineHolder: Hashable, Sendable {
         self.mode = mode
     }
 
-    /// Whether it serves every wish for an engine, and ends only when it is idle or on request.
+    /// True if it serves every request for an engine, and ends only when it is idle or on request.
     package var stays: Bool { mode == "daemon" || mode == "background" }
 }
 
@@ -111,6 +111,6 @@ package struct EngineLease {
 }
 
 extension Store {
-    /// Which process is the engine.
+    /// The lease: the process that is the engine.
     package var lease: EngineLease { EngineLease(store: self) }
 }

@@ -13,7 +13,7 @@ package struct ReadyLimits: Hashable, Sendable {
     /// only if there are too many for one read.
     package var after: ReadyPlace
 
-    /// Only transfers of these eligibilities, in this order; `nil` = all.
+    /// The eligibilities to read, in this order; `nil` = all.
     package var eligibilities: [EligibilityKey]?
 
     package init(
@@ -28,7 +28,7 @@ package struct ReadyLimits: Hashable, Sendable {
     }
 }
 
-/// Where a read of the queue has ended. Zero is before all.
+/// The place where a read of the queue has ended. Zero is before all.
 package struct ReadyPlace: Hashable, Sendable {
     package var session: Int64 = 0
     package var origin: Int64 = 0
@@ -45,7 +45,7 @@ package struct ReadyRow: Hashable, Sendable {
     package var sessionID: Int64
     package var priority: Priority
     package var eligibility: EligibilityKey
-    /// Since when it may begin as far as time goes.
+    /// The moment since which it may begin as far as time goes.
     package var waitingSince: Timestamp
     /// The size that the server announced, else the one that the user expects, less the bytes held;
     /// `nil` = unknown.
@@ -61,7 +61,7 @@ package struct ReadyHead: Hashable, Sendable {
     /// Groups in turn, each by age. Groups are in the order of the eligibilities (if none was
     /// given, those that are not discretionary first), then of priority, session, origin.
     package var rows: [ReadyRow]
-    /// Where the next read begins, so that each group has its turn.
+    /// The place where the next read begins, so that each group has its turn.
     package var resumeAfter: ReadyPlace
     /// When the first of the origins that were left out has cooled down.
     package var coolDownEnds: Timestamp?
@@ -98,8 +98,8 @@ private struct OriginSearch {
     /// See ``ReadyHead/originsRead``.
     var read = 0
 
-    /// Whether transfers of an origin that has been read are taken. Transfers with mirrors may
-    /// begin at a mirror while the origin is left alone.
+    /// Decides whether transfers of an origin that has been read are taken. Transfers with mirrors
+    /// may begin at a mirror while the origin is left alone.
     mutating func takes(_ id: Int64, _ memory: OriginMemory, hasMirrors: Bool) -> Bool {
         read += 1
         if hasMirrors, memory.health(at: now) != .well { return true }
@@ -186,7 +186,7 @@ package struct ReadyQueue {
             let queue = Queue(
                 eligibility: EligibilityKey(rawValue: row.int64(8)),
                 priority: Priority(rawValue: row.int(9)) ?? .normal, session: row.int64(10))
-            // What is known of the origin is read next.
+            // The origin's memory is read next.
             return ready(
                 row, queue, ReadyOrigin(id: row.int64(7), memory: OriginMemory(origin: "")))
         }

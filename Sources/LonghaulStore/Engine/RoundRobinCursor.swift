@@ -35,7 +35,7 @@ struct RoundRobinCursor {
     /// The pivot of the next look.
     var resumeAfter: Int64 { end ?? 0 }
 
-    /// Of several rounds with one pivot the shortest decides: the ids that it has not reached come
+    /// The shortest of several rounds with one pivot decides: the ids that it has not reached come
     /// next.
     private mutating func stop(after id: Int64) {
         if end.map({ way(to: id) < way(to: $0) }) ?? true { end = id }

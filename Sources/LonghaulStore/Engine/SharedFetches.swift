@@ -17,7 +17,7 @@ extension KeptFile {
     }
 }
 
-/// One fetch for several transfers. Its subscribers have its id in `fetchID`; `leader` in its row
+/// A fetch for several transfers. Its subscribers have its id in `fetchID`; `leader` in its row
 /// names the leading one. `sharedFetch` outlives `fetchID`: it shows which transfers were served
 /// together.
 package struct SharedFetches {
@@ -77,7 +77,7 @@ package struct SharedFetches {
         return fetch
     }
 
-    /// From now on this fetch serves these transfers, the first of them leading. Its file has no
+    /// Makes a fetch serve these transfers from now on, the first of them leading. Its file has no
     /// name but that of the part file.
     package func share(_ fetch: FetchID, among ids: [TransferID]) throws {
         guard let leader = ids.first else { return }
@@ -118,7 +118,7 @@ package struct SharedFetches {
         if let fetch { _ = try SharedFetchRows(connection).handOver(fetch, without: id) }
     }
 
-    /// Whether no other transfer has the fetch of this one.
+    /// True if no other transfer has the fetch of this one.
     package func isLast(_ id: TransferID, of fetch: FetchID) throws -> Bool {
         try members(of: fetch).allSatisfy { $0 == id }
     }

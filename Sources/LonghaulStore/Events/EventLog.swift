@@ -3,7 +3,8 @@ package import LonghaulCore
 /// An event, with the present state of its transfer.
 package struct LoggedEvent: Sendable {
     package var event: StoredEvent
-    /// As it is now; `nil` when the event is about the session, or the transfer was removed.
+    /// The transfer as it is now; `nil` when the event is about the session, or the transfer was
+    /// removed.
     package var transfer: Transfer?
 }
 
@@ -130,7 +131,7 @@ package struct EventLog {
 }
 
 extension Store {
-    /// What has happened, for clients.
+    /// The event log, for clients.
     package var events: EventLog { EventLog(store: self) }
 }
 

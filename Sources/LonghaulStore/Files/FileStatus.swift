@@ -6,7 +6,7 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// What `lstat` says of a path, as far as the store cares.
+/// The result of `lstat`, as far as the store needs it.
 struct FileStatus {
     var identity: FileIdentity
     var owner: UInt32
@@ -28,7 +28,7 @@ struct FileStatus {
         return errno
     }
 
-    /// Whether the path names another file by now, or none. A file that cannot be examined counts
+    /// True if the path names another file by now, or none. A file that cannot be examined counts
     /// as the same.
     static func isAnother(_ path: String, than identity: FileIdentity?) -> Bool {
         guard let status = of(path) else { return identity != nil && failure(path) == nil }

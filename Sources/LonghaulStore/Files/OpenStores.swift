@@ -1,7 +1,7 @@
 internal import LonghaulCore
 internal import Synchronization
 
-/// Which database files this process has open.
+/// The database files that this process has open.
 ///
 /// SQLite guards a file with POSIX locks, and those belong to the process: closing *any* descriptor
 /// of the file drops all of them (fcntl(2)). Reading the header of a file that is already open
@@ -12,7 +12,7 @@ enum OpenStores {
     private static let opening = Mutex(())
     private static let counts = Mutex<[FileIdentity: Int]>([:])
 
-    /// One thread at a time reads headers or opens files.
+    /// Lets a single thread at a time read headers or open files.
     static func whileOpening<Value>(
         _ body: () throws(LonghaulError) -> Value
     ) throws(LonghaulError) -> Value {

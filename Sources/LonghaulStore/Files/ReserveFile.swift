@@ -20,7 +20,7 @@ final class ReserveFile: Sendable {
         self.location = location
     }
 
-    /// Whether the free space may be too small for SQLite's files.
+    /// True if the free space may be too small for SQLite's files.
     static func isShort(at path: String) -> Bool {
         free(at: path).map { $0 < Limits.reserveFileBytes } ?? false
     }

@@ -48,7 +48,7 @@ enum StoreDirectory {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { _ = Glibc.close(descriptor) }
-        // From linux/fs.h: FS_IOC_GETFLAGS and FS_IOC_SETFLAGS. They take an int, although their
+        // FS_IOC_GETFLAGS and FS_IOC_SETFLAGS of linux/fs.h. They take an int, although their
         // numbers say long.
         let (asking, telling) = (UInt(0x8008_6601), UInt(0x4008_6602))
         let isInPlace: Int32 = 0x0080_0000

@@ -59,7 +59,7 @@ enum StoreFailure {
 
     private static let damagedWords = "is damaged"
 
-    /// Whether moving the file aside would help.
+    /// True if moving the file aside would help.
     static func isDamage(_ error: LonghaulError) -> Bool {
         error.code == .storeUnavailable && error.message.contains("\(damagedWords) (")
     }

@@ -1,4 +1,4 @@
-/// Where a store lives: one directory that belongs to one user, and the names inside it.
+/// The place of a store: one directory that belongs to one user, and the names inside it.
 package struct StoreLocation: Hashable, Sendable {
     /// Absolute path of the state directory.
     package let directory: String
@@ -46,14 +46,14 @@ package struct StoreLocation: Hashable, Sendable {
     /// The working directory of a repair, until the new file takes its place.
     var salvage: String { directory + "/salvage" }
 
-    /// Whether the log holds committed data: more than its header (sqlite.org/walformat.html).
+    /// True if the log holds committed data: more than its header (sqlite.org/walformat.html).
     var hasLog: Bool {
         (FileStatus.of(database + "-wal")?.size ?? 0) > Self.logHeaderSize
     }
 
     private static let logHeaderSize: Int64 = 32
 
-    /// Where a damaged file is moved to: the first free number from 1.
+    /// The path that a damaged file is moved to: the first free number from 1.
     func damaged(_ number: Int) -> String { "\(database).damaged-\(number)" }
 
     /// The companions that SQLite finds by the name of the file.

@@ -2,9 +2,9 @@ package import LonghaulCore
 
 /// Why a transfer needs an answer. Stored; never renumber.
 enum InputKind {
-    /// Its link or its credentials are refused: it waits for others.
+    /// The link or the credentials of the transfer are refused: it waits for others.
     static let expired = 1
-    /// It is about to begin, and its host wants to be asked first.
+    /// The transfer is about to begin, and its host wants to be asked first.
     static let delayed = 2
 }
 
@@ -18,7 +18,7 @@ package struct InputDetail: Codable, Sendable {
     package var error: LonghaulError?
 }
 
-/// What hosts are asked about transfers: the engine's part, inside a transaction.
+/// Questions to hosts about transfers: the engine's part, inside a transaction.
 package struct HostQuestions {
     let transfers: TransferStatus
     let log: LogWriter

@@ -58,7 +58,7 @@ package struct OpenQuestions {
         }
     }
 
-    /// Whether it waits for an answer, in that session.
+    /// True if the transfer waits for an answer, in that session.
     package func waitsForInput(
         _ id: TransferID, session: String
     ) throws(LonghaulError) -> Bool {

@@ -4,10 +4,10 @@ package import LonghaulCore
 package struct RunningCounts: Hashable, Sendable {
     package var total = 0
     package var discretionary = 0
-    /// By name of the origin.
+    /// Counts by name of the origin.
     package var ofOrigin: [String: Int] = [:]
-    /// Those among them that were made ready for connections that others had, in the order in which
-    /// they get them.
+    /// Fetches among them that were made ready for connections that others had, in the order in
+    /// which they get them.
     package var prefetched: [PrefetchedFetch] = []
 
     package init() {}
@@ -17,7 +17,7 @@ package struct PrefetchedFetch: Hashable, Sendable {
     package var id: FetchID
     package var origin: String
     package var isDiscretionary: Bool
-    /// Those that it serves.
+    /// The number of transfers that it serves.
     package var transfers: Int
 }
 
@@ -72,7 +72,7 @@ extension TransferReader {
         }
     }
 
-    /// Whether a transfer waits only for an engine.
+    /// True if a transfer waits only for an engine.
     package func isAnyReady() throws(LonghaulError) -> Bool {
         try store.access {
             try $0.first(
@@ -102,7 +102,7 @@ extension TransferReader {
         }
     }
 
-    /// Whether transfers are left that are wanted to run.
+    /// True if transfers are left that are wanted to run.
     package func isAnyWanted() throws(LonghaulError) -> Bool {
         try store.access { connection in
             try connection.first(

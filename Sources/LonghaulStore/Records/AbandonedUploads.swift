@@ -1,6 +1,6 @@
 package import LonghaulCore
 
-/// What uploads have left at servers, until it is taken away there. Written with the commit that
+/// Leftovers of uploads at servers, until they are deleted there. Written with the commit that
 /// drops a fetch, by an engine or a client.
 package struct AbandonedUploads {
     let connection: Connection

@@ -1,7 +1,7 @@
 internal import LonghaulCore
 
 enum HostQueries {
-    /// For a transfer `t`: the event of its need waits (`?2`: its type).
+    /// A condition on a transfer `t`: the event of its need waits (`?2`: its type).
     static let isAskedFor = """
         EXISTS (SELECT 1 FROM event e INDEXED BY eventByTransfer WHERE e.transferID = t.id \
         AND e.type = ?2 AND e.acknowledgedAt IS NULL)
@@ -33,7 +33,7 @@ struct HostRows {
         try connection.first(HostColumns.select + " WHERE name = ?1", name, read: HostColumns.read)
     }
 
-    /// One that was never used is observed since it was made known.
+    /// Reads the usage. A host that was never used is observed since it was made known.
     func usage(of name: String) throws -> UsageHistogram? {
         try connection.first("SELECT usage, created FROM host WHERE name = ?1", name) { row in
             row.optionalText(0).flatMap { StoredJSON.decode(UsageHistogram.self, $0) }

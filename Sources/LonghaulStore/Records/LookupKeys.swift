@@ -16,9 +16,9 @@ enum DestinationKey {
         return path.withUTF8 { of($0) }
     }
 
-    /// Of an upload: what is reserved is where its file goes, whichever version of the file that
-    /// is. The version stands in the last line of the text, and no path begins like it. Of a
-    /// download it is the path.
+    /// The reserved text. An upload reserves the place where its file goes, whichever version of
+    /// the file that is. The version stands in the last line of the text, and no path begins like
+    /// it. A download reserves its path.
     static func withoutVersion(_ text: String) -> String {
         guard text.utf8.starts(with: "upload\n".utf8),
             let end = text.utf8.lastIndex(of: 0x0A)

@@ -52,8 +52,9 @@ struct OrphanedPartRows {
     }
 }
 
-/// Which transfer sends which snapshot. A row stands from the commit that records the transfer to
-/// the one after which nothing sends the file any more. A file without a row is a leftover.
+/// The snapshots, and the transfers that send them. A row stands from the commit that records the
+/// transfer to the one after which nothing sends the file any more. A file without a row is a
+/// leftover.
 package struct SnapshotRows {
     let connection: Connection
 

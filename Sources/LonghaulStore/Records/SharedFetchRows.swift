@@ -1,6 +1,6 @@
 internal import LonghaulCore
 
-/// Which transfers have one fetch, and which of them leads it.
+/// The transfers that share one fetch, and the one that leads it.
 struct SharedFetchRows {
     let connection: Connection
 

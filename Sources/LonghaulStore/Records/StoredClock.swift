@@ -25,8 +25,8 @@ struct StoredClock {
         if jump < 0 { try forgetFiles(finishedWithin: -jump) }
     }
 
-    /// Whether a finished file was changed since is checked by the clock. For files finished in the
-    /// period that the clock repeats, that is unknown: they are not copied.
+    /// The clock checks whether a finished file was changed since. For files finished in the period
+    /// that the clock repeats, that is unknown: they are not copied.
     private func forgetFiles(finishedWithin milliseconds: Int64) throws {
         try connection.run(
             """
@@ -35,7 +35,7 @@ struct StoredClock {
             """, milliseconds)
     }
 
-    /// Where a relative deadline began to run.
+    /// The moment when a relative deadline began to run.
     private static let began = "(deadline - CAST(deadlineAfter * 1000 AS INTEGER))"
     /// A transfer that has begun keeps the rest of its time; one that was to begin in the skipped
     /// period begins now.

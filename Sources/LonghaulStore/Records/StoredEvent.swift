@@ -3,7 +3,8 @@ package import LonghaulCore
 /// A row of the event log. Its transfer is read separately: an event reports what happened, not the
 /// transfer's later state.
 package struct StoredEvent: Hashable, Sendable {
-    /// One more than the event before it in this store; never reused.
+    /// The number of the event, larger than that of the event before it in this store; never
+    /// reused.
     package var seq: Int64
     package var at: Timestamp
     package var session: String
@@ -43,7 +44,7 @@ extension StoredEvent {
 }
 
 extension EventType {
-    /// Whether it reports that a transfer has ended.
+    /// True if it reports that a transfer has ended.
     var endsTransfer: Bool {
         self == .transferCompleted || self == .transferFailed || self == .transferCancelled
     }

@@ -8,7 +8,7 @@ package enum StoredJSON {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(value) else {
-            // Only non-finite numbers fail, for which requests were validated before.
+            // Non-finite numbers alone fail, for which requests were validated before.
             preconditionFailure("a value of ours can be written as JSON")
         }
         return String(decoding: data, as: UTF8.self)

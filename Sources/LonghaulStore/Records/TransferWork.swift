@@ -4,7 +4,7 @@ package import LonghaulCore
 package struct TransferWork: Hashable, Sendable {
     package var id: TransferID
     package var request: TransferRequest
-    /// Its options are damaged, or of a later version: `request` has none, and may be neither
+    /// The options are damaged, or of a later version: `request` has none, and may be neither
     /// carried out nor stored.
     package var isUnreadable: Bool
     /// Name of the origin of the request's URL.
@@ -29,11 +29,11 @@ package struct TransferWork: Hashable, Sendable {
     package var finishedAt: Timestamp?
     /// The deadline as an instant.
     package var deadline: Timestamp
-    /// Its key in the queue.
+    /// The key of the transfer in the queue.
     package var eligibility: EligibilityKey
     /// When its preferences are checked; `nil` = it has none that count.
     package var waiver: PreferenceExpiry?
-    /// Since when it may begin as far as time goes.
+    /// The moment since which it may begin as far as time goes.
     package var waitingSince: Timestamp
     /// `nil` = ready now.
     package var readyAt: Timestamp?

@@ -1,7 +1,7 @@
 internal import CSQLite
 internal import LonghaulCore
 
-/// What may be bound to a parameter of a statement.
+/// A value that may be bound to a parameter of a statement.
 protocol Bindable {
     func bind(to handle: OpaquePointer, at index: Int32) -> Int32
 }

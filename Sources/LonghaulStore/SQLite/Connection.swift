@@ -11,7 +11,7 @@ package enum Durability: Sendable {
     case relaxed
 }
 
-/// One connection to an SQLite file: short calls around cached statements. Used by one thread at a
+/// A connection to an SQLite file: short calls around cached statements. Used by one thread at a
 /// time.
 final class Connection {
     let handle: OpaquePointer

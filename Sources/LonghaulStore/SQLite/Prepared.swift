@@ -22,7 +22,7 @@ final class Prepared {
     }
 
     deinit {
-        // Its result repeats the failure of the last step.
+        // The result repeats the failure of the last step.
         sqlite3_finalize(handle)
     }
 

@@ -73,7 +73,7 @@ struct StoredRow {
         optionalInt64(column).map(Timestamp.init(milliseconds:))
     }
 
-    /// Which file it was.
+    /// Reads the identity of a file.
     func fileIdentity(device: Int32, inode: Int32, birth: Int32) -> FileIdentity {
         FileIdentity(
             device: UInt64(bitPattern: int64(device)), inode: UInt64(bitPattern: int64(inode)),

@@ -41,7 +41,7 @@ extension TaskRows {
             due: timing.dueAt, lastRun: try lastRun(of: task), usage: usage, now: now, time)
     }
 
-    /// By this request or an earlier one.
+    /// The start of the last run, by this request or an earlier one.
     private func lastRun(of task: StoredTask) throws -> Timestamp? {
         if let start = task.timing.lastStart { return start }
         return try connection.first(

@@ -4,7 +4,7 @@ internal import LonghaulCore
 struct InsertBuffer {
     struct Row {
         var id: Int64
-        /// With the destination that it got.
+        /// The transfer, with the destination that it got.
         var new: NewTransfer
         var schedule: StoredSchedule
         var session: Int64

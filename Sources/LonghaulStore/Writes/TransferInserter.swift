@@ -122,7 +122,7 @@ package final class TransferInserter {
         return failed.first(where: \.value)?.id ?? live.first?.id
     }
 
-    /// Those that have failed with a path as their destination, the newest first.
+    /// Finds transfers that have failed with a path as their destination, the newest first.
     func failed(at realPath: String, key: Int64) throws -> [TransferID] {
         try failures(at: realPath, key: key).map(\.id)
     }

@@ -4,7 +4,7 @@ package import LonghaulCore
 package enum RemovalOutcome: Hashable, Sendable {
     /// Removed. Its part files, if it had any, are the caller's to delete.
     case removed([OrphanedPart])
-    /// It has not ended: cancel it first.
+    /// The transfer has not ended: cancel it first.
     case refused(LonghaulError)
 }
 
@@ -20,7 +20,7 @@ extension WantWriter {
         }
     }
 
-    /// Whether a cancel is wanted that no engine has applied yet; `nil` = for any transfer.
+    /// True if a cancel is wanted that no engine has applied yet; `nil` = for any transfer.
     package func isCancelPending(among ids: [TransferID]?) throws(LonghaulError) -> Bool {
         try store.snapshot { connection in
             guard let ids else {

@@ -62,7 +62,8 @@ struct EndWatch {
 }
 
 extension Transfer {
-    /// One that is being cancelled has its end, and its event, before it.
+    /// True if the transfer is over. One that is being cancelled has its end, and its event, before
+    /// it.
     var isOver: Bool { state.hasEnded && finishedAt != nil }
 }
 

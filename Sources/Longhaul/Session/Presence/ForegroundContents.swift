@@ -50,7 +50,7 @@ struct ForegroundContents {
     /// deletes it too finds it gone, which is as good.
     func sweep() {
         let place = PathParts.join(directory, "foreground")
-        // What stands beside a file, for people to look at, has a suffix.
+        // Files beside a file, for people to look at, have a suffix.
         let contents = (directoryNames(place) ?? []).filter {
             $0.hasPrefix(Self.prefix) && !$0.contains(".")
         }

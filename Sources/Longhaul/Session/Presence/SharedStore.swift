@@ -2,7 +2,7 @@ internal import LonghaulCore
 internal import LonghaulPlatform
 internal import Synchronization
 
-/// What this process has of one store, shared by all its sessions there: an executor, and while one
+/// The share of this process in one store, for all its sessions there: an executor, and while one
 /// of them wants it, readiness to be the engine.
 package final class SharedStore: Sendable {
     let executor: StoreExecutor
@@ -56,7 +56,7 @@ package final class SharedStore: Sendable {
         if release() { executor.abandon() }
     }
 
-    /// Whether it has no user any more.
+    /// Returns whether it has no user any more.
     private func release() -> Bool {
         SharedStore.open.withLock { open in
             let users = state.withLock { state in
@@ -81,12 +81,12 @@ package final class SharedStore: Sendable {
 
     // MARK: - The engine
 
-    /// From now on this process is the engine whenever no other is.
+    /// Makes this process the engine whenever no other is, from now on.
     func takeEngine() {
         ExitWork.set(0) { SharedStore.leaveAtExit() }
         let stay = state.withLock { state -> EngineThread? in
             state.engineUsers += 1
-            // One that has ended while it has users had no thread.
+            // An engine that has ended while it has users had no thread.
             if let engine = state.engine, !engine.hasEnded { return nil }
             state.engine = EngineThread(executor.directory)
             return state.engine
@@ -94,8 +94,8 @@ package final class SharedStore: Sendable {
         stay?.start()
     }
 
-    /// One user of the engine less; after the last, another process can be the engine when this
-    /// returns.
+    /// Takes one user of the engine away; after the last, another process can be the engine when
+    /// this returns.
     func dropEngine() async {
         await releaseEngine()?.leave()
     }

@@ -4,15 +4,15 @@ internal import LonghaulStore
 internal import LonghaulPlatform
 internal import Synchronization
 
-/// Where the asynchronous callers of this process meet one store: a thread that does their reads
-/// and writes, one after the other, and tells the waiters that the store has changed.
+/// The asynchronous callers of this process meet one store here: a thread does their reads and
+/// writes, one after the other, and tells the waiters that the store has changed.
 ///
 /// It sleeps until a call comes or another connection writes. Its connection is not the engine's:
 /// SQLite tells a connection only of the commits of others.
 final class StoreExecutor: Sendable {
     typealias Job = @Sendable (StoreContext) -> Void
 
-    /// What a job works with, on the executor's thread alone.
+    /// The tools of a job, on the executor's thread alone.
     final class StoreContext {
         private(set) var queue: TransferQueue
         let board: BoardGlance
@@ -22,8 +22,8 @@ final class StoreExecutor: Sendable {
             board = BoardGlance(queue)
         }
 
-        /// Whether a repair had put another file in the place of the one that was open; that is
-        /// the open one now. One that cannot be opened yet is tried again with the next look.
+        /// Returns whether a repair had put another file in the place of the open one; that is the
+        /// open one now. A file that cannot be opened yet is tried again with the next look.
         fileprivate func followRepair() -> Bool {
             guard queue.store.hasBeenSuperseded(), let fresh = try? TransferQueue(reopening: queue)
             else {
@@ -107,7 +107,7 @@ final class StoreExecutor: Sendable {
     /// A number that is raised whenever the store may have changed.
     var edition: UInt64 { state.withLock { $0.edition } }
 
-    /// Until the store may have changed since `edition`, or so many seconds later.
+    /// Waits until the store may have changed since `edition`, or so many seconds.
     ///
     /// - Parameter session: The wait ends with it; `nil` = with the executor.
     func changed(
@@ -131,7 +131,7 @@ final class StoreExecutor: Sendable {
         }
     }
 
-    /// Until the transfer has ended; as it then is.
+    /// Waits until the transfer has ended; returns it as it then is.
     ///
     /// - Parameters:
     ///   - orInput: or waits for a word (``WaitReason/Reason/input``).

@@ -14,11 +14,11 @@ struct WaiterList<Wait: Sendable, Value>: Sendable {
     private struct Entry {
         let wait: Wait
         let continuation: Continuation
-        /// Its task waits for the simulated world.
+        /// The simulated world that the task waits for.
         let world: SimulatedWaits?
     }
 
-    /// What is waited for.
+    /// The waits of all entries.
     var waits: some Sequence<Wait> { entries.values.lazy.map(\.wait) }
 
     mutating func announce() -> Int {
@@ -60,7 +60,7 @@ struct WaiterList<Wait: Sendable, Value>: Sendable {
 
 /// Waits for a change of the store.
 struct ChangeWait: Sendable {
-    /// What the caller has seen.
+    /// The edition that the caller has seen.
     let since: UInt64
     let until: Instant?
     /// Whose wait it is; `nil` = no session's.
@@ -81,7 +81,7 @@ struct EndWait: Sendable {
 /// How many Swift tasks of a launch in a simulated world wait for that world: for the store, or for
 /// a moment. While one does, the world may go on.
 package final class SimulatedWaits: Sendable {
-    /// Those of the launch that the current task belongs to.
+    /// The waits of the launch that the current task belongs to.
     @TaskLocal package static var current: SimulatedWaits?
 
     private struct State {
@@ -95,8 +95,8 @@ package final class SimulatedWaits: Sendable {
 
     package init() {}
 
-    /// Whether some of the launch goes on without the world. Where its tasks are completed later,
-    /// what computes until then cannot be seen, and has a moment to begin a wait of its own.
+    /// True if some of the launch goes on without the world. If its tasks are completed later,
+    /// their computing until then cannot be seen, and has a moment to begin a wait of its own.
     package var areComputing: Bool {
         state.withLock { state in
             if state.waits > 0 { return false }
