@@ -2,8 +2,8 @@ internal import LonghaulCore
 internal import LonghaulStore
 internal import Synchronization
 
-/// What hosts say about transfers that wait for their word: recorded as it comes, and kept in its
-/// order while the store cannot be written.
+/// Answers of hosts about transfers that wait for their word: recorded as they come, and kept in
+/// their order while the store cannot be written.
 final class HostAnswers: Sendable {
     typealias Record = @Sendable (InputAnswer, _ session: String) throws(LonghaulError) -> Void
 
@@ -73,7 +73,7 @@ final class HostAnswers: Sendable {
         }
     }
 
-    /// With the last one it is as if there had been none.
+    /// Removes an answer. After the last one it is as if there had been none.
     private func removeFirst(of id: LaunchID) {
         kept.withLock { kept in
             kept[id]?.answers.removeFirst()

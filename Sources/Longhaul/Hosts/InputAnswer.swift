@@ -2,7 +2,7 @@ internal import LonghaulCore
 internal import LonghaulStore
 internal import LonghaulPlatform
 
-/// What a host says about a transfer that waits for its word: a line of its standard output.
+/// A host's answer about a transfer that waits for its word: a line of its standard output.
 struct InputAnswer: Hashable {
     enum Action: Hashable {
         /// Begin, or try once more, as it is.
@@ -53,7 +53,7 @@ struct InputAnswer: Hashable {
     }
 }
 
-/// What a host says of a task that it was handed: a line of its standard output.
+/// A host's result of a task that it was handed: a line of its standard output.
 struct TaskAnswer: Hashable {
     var identifier: String
     var result: TaskResult
@@ -96,7 +96,7 @@ extension TransferQueue {
         case .use(let url, let headers):
             var change = TransferChange()
             change.url = url
-            // As `set --header` would take them.
+            // The same fields are taken as by `set --header`.
             for field in headers {
                 change.headers.append(try HeaderFields.Field.checked(field))
             }

@@ -20,7 +20,7 @@ public struct TaskDeferral: AsyncSequence, Sendable {
         case time
     }
 
-    /// One reason.
+    /// The element: a reason.
     public typealias Element = Reason
 
     let task: BackgroundTask
@@ -85,7 +85,7 @@ public struct TaskDeferral: AsyncSequence, Sendable {
     }
 }
 
-/// What a running task requires, and the engine's view of the machine.
+/// The requirements of a running task, and the engine's view of the machine.
 private final class Requirements: Sendable {
     private let presence: SharedStore
     private let key: EligibilityKey
@@ -123,7 +123,7 @@ private final class Requirements: Sendable {
         try await presence.executor.changed(since: edition, within: seconds)
     }
 
-    /// What is not known is not lost.
+    /// An unknown condition is not lost.
     func areLost() async -> Bool {
         let (key, time) = (key, time)
         let isLost = try? await presence.executor.perform { context throws(LonghaulError) in

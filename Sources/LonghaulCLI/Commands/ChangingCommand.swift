@@ -9,7 +9,7 @@ protocol ChangingCommand: ConsoleCommand {
     /// Past tense, for the summary.
     static var done: String { get }
 
-    /// Whether it lets transfers go on: those that conditions hold all the same are told then.
+    /// True if it lets transfers go on: those that conditions hold all the same are told then.
     static var setsGoing: Bool { get }
 
     func change(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome]
@@ -38,7 +38,7 @@ extension ChangingCommand {
 }
 
 extension ChangeOutcome {
-    /// It is as wanted now.
+    /// The transfer is as wanted now.
     fileprivate var isDone: Bool { error == nil && remark == nil }
 }
 

@@ -6,7 +6,7 @@ import LonghaulPlatform
 protocol ConsoleCommand: ParsableCommand {
     var output: OutputOptions { get }
 
-    /// Whether only results and errors are shown.
+    /// True if only results and errors are shown.
     var isQuiet: Bool { get }
 
     func perform(on console: Console) throws -> ExitStatus

@@ -37,7 +37,7 @@ struct Doctor: ConsoleCommand {
 
     private static let storeChecks: Set = ["store", "integrity", "rows", "repair"]
 
-    /// Only an unhealthy store makes the command fail.
+    /// An unhealthy store alone makes the command fail.
     static func status(_ findings: [DoctorFinding]) -> ExitStatus {
         findings.contains { !$0.ok && storeChecks.contains($0.check) } ? .storeUnavailable : .done
     }

@@ -63,7 +63,7 @@ final class ByteLines {
         }
     }
 
-    /// Whether the next line begins with a blank. Empty lines and comments (`#`) before it are
+    /// True if the next line begins with a blank. Empty lines and comments (`#`) before it are
     /// skipped, as aria2 does.
     func nextIsOption() throws(LonghaulError) -> Bool {
         try leaveTooLong()
@@ -103,14 +103,14 @@ final class ByteLines {
         return UnsafeBufferPointer(rebasing: buffer.bindMemory(to: UInt8.self)[line])
     }
 
-    /// What compressing programs begin a file with, and the program that undoes it.
+    /// The first bytes of compressed files, and the program that decompresses each kind.
     private static let compressions: [(start: [UInt8], name: String, program: String)] = [
         ([0x1F, 0x8B], "gzip", "zcat"), ([0x42, 0x5A, 0x68], "bzip2", "bzcat"),
         ([0xFD, 0x37, 0x7A, 0x58, 0x5A], "xz", "xzcat"),
         ([0x28, 0xB5, 0x2F, 0xFD], "zstd", "zstdcat"),
     ]
 
-    /// Of one that is compressed, nothing is a line.
+    /// Refuses a compressed file: nothing in it is a line.
     private func refuseCompressed() throws(LonghaulError) {
         for (start, kind, program) in ByteLines.compressions
         where buffer[pending].starts(with: start) {

@@ -10,7 +10,7 @@ final class Console {
 
     let isJSON: Bool
     let isQuiet: Bool
-    /// Whether results are shown on a terminal, which must not obey control characters in a path; a
+    /// True if results are shown on a terminal, which must not obey control characters in a path; a
     /// program needs the path unchanged.
     let isTerminal: Bool
     let results: ByteStream
@@ -54,7 +54,7 @@ final class Console {
         complain(text)
     }
 
-    /// For a process that exits although its engine hangs; from any thread.
+    /// Serves a process that exits although its engine hangs; from any thread.
     static func sayHanging() {
         let console = Console.standard(isJSON: false)
         console.complain(
@@ -85,7 +85,7 @@ final class Console {
 }
 
 extension LonghaulError {
-    /// Which transfer it is about, unless the message names it.
+    /// Names the transfer, unless the message does.
     fileprivate var transferPlace: String {
         guard let transferID, !message.contains("transfer \(transferID)") else { return "" }
         return "\(transferID): "

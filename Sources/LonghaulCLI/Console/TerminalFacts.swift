@@ -2,13 +2,13 @@ import LonghaulPlatform
 
 /// The properties of the output.
 struct TerminalFacts: Equatable {
-    /// Whether lines can be redrawn.
+    /// True if lines can be redrawn.
     var isLive = false
     /// `nil` = as wide as it needs to be (a file, a pipe).
     var columns: Int?
     var rows = 24
     var hasColour = false
-    /// Whether more than ASCII can be shown.
+    /// True if more than ASCII can be shown.
     var hasUnicode = false
 
     static func of(

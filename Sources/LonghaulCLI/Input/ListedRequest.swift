@@ -1,6 +1,6 @@
 import Longhaul
 
-/// One entry of a list of URLs in aria2's format: a line with a URL and, after tabs, its mirrors;
+/// An entry of a list of URLs in aria2's format: a line with a URL and, after tabs, its mirrors;
 /// then indented lines with options. A plain list has no options.
 struct ListedRequest {
     private var request: TransferRequest

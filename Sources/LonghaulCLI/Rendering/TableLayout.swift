@@ -3,7 +3,7 @@ struct TableLayout {
     struct Column {
         var title: String
         var alignsRight = false
-        /// Not made narrower than this; `nil` = never shortened.
+        /// The least width; `nil` = never shortened.
         var shrinksTo: Int?
         /// If the width does not suffice, the column with the highest rank is dropped first; rank 0
         /// is never dropped.

@@ -13,7 +13,7 @@ final class ForegroundWatch {
     /// The engine in this process could not end, and the process cannot exit normally.
     private(set) var isHanging = false
     private let queue: TransferQueue
-    /// Not used while the engine is in this process.
+    /// Unused while the engine is in this process.
     private lazy var changes = StoreChanges(of: queue)
     private let display: ProgressDisplay
     /// The one in this process, if there was one.

@@ -24,10 +24,10 @@ public struct ConditionNeeds: Hashable, Sendable {
         self.battery = battery
     }
 
-    /// Whether nothing is needed.
+    /// True if nothing is needed.
     public var isEmpty: Bool { self == ConditionNeeds() }
 
-    /// What is wrong with them, in a sentence; `nil` = nothing.
+    /// The defect in a sentence; `nil` = none.
     package var defect: String? {
         guard let battery, !(1...100).contains(battery) else { return nil }
         return "a battery's charge is 1 to 100 percent"
@@ -45,7 +45,7 @@ public struct ConditionNeeds: Hashable, Sendable {
             battery: [battery, other.battery].compactMap { $0 }.max())
     }
 
-    /// Whether these kinds of conditions are all among the others.
+    /// True if these kinds of conditions are all among the others.
     package func isWithin(_ other: ConditionNeeds) -> Bool {
         (!power || other.power) && (!unmetered || other.unmetered) && (!idle || other.idle)
             && (!network || other.network) && (battery == nil || other.battery != nil)
@@ -53,7 +53,8 @@ public struct ConditionNeeds: Hashable, Sendable {
 
     static let discretionary = ConditionNeeds(power: true, unmetered: true, idle: true)
 
-    /// As they are typed, one by one: `power`, `unmetered`, `idle`, `network`, `battery=50`.
+    /// The names as they are typed, one by one: `power`, `unmetered`, `idle`, `network`,
+    /// `battery=50`.
     public var names: [String] {
         [
             power ? "power" : nil, unmetered ? "unmetered" : nil, idle ? "idle" : nil,
@@ -70,7 +71,7 @@ public struct ConditionNeeds: Hashable, Sendable {
         }
     }
 
-    /// One name; `false` when it is none.
+    /// Adds a need by its name; `false` when it is none.
     public mutating func add(_ name: some StringProtocol) -> Bool {
         switch name {
         case "power": power = true

@@ -6,11 +6,11 @@
 public struct ConditionOverride: Hashable, Sendable {
     /// `nil` = not overridden; `.some(nil)` = said to be unknown. The same for the others.
     public var power: PowerSource??
-    /// In percent, 0…100.
+    /// Battery level in percent, 0…100.
     public var battery: Int??
-    /// Whether there is a network, and what it costs.
+    /// The state of the network, and what it costs.
     public var network: NetworkState??
-    /// Whether no user is at the machine.
+    /// True if no user is at the machine.
     public var isIdle: Bool??
 
     /// Overrides nothing.
@@ -33,12 +33,12 @@ public struct ConditionOverride: Hashable, Sendable {
         }
     }
 
-    /// Which conditions it says something about.
+    /// The conditions that it overrides.
     public var kinds: Set<ConditionKind> {
         Set(ConditionKind.allCases.filter { text(of: $0) != nil })
     }
 
-    /// What it says about one condition, as its text has it; `nil` = nothing.
+    /// The override of one condition, as its text has it; `nil` = none.
     public func text(of kind: ConditionKind) -> String? {
         switch kind {
         case .power: power.map { $0?.rawValue ?? Self.unknown }

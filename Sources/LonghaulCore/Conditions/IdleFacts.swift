@@ -1,10 +1,10 @@
-/// What tells whether a machine is in use, where no service keeps track of its users.
+/// Facts that tell whether a machine is in use, where no service keeps track of its users.
 package struct IdleFacts: Hashable, Sendable {
-    /// Of the last minute, divided by the processors; `nil` = unknown.
+    /// Load of the last minute, divided by the processors; `nil` = unknown.
     package var load: Double?
     /// Part of the last ten seconds in which something waited for a processor, in percent (PSI).
     package var pressure: Double?
-    /// Since the last key at any terminal; `nil` = there is no terminal.
+    /// Seconds since the last key at any terminal; `nil` = there is no terminal.
     package var secondsSinceInput: Double?
 
     package init() {}
@@ -53,12 +53,12 @@ package struct IdleFacts: Hashable, Sendable {
     private static let calm = (load: 0.5, pressure: 10.0)
     private static let busy = (load: 1.5, pressure: 25.0)
 
-    /// From `/proc/loadavg`: the first number.
+    /// Reads `/proc/loadavg`: the first number.
     package static func load(_ text: some StringProtocol, processors: Int) -> Double? {
         text.split(separator: " ").first.flatMap { Double($0) }.map { $0 / Double(processors) }
     }
 
-    /// From `/proc/pressure/cpu`: `some avg10=0.00 avg60=…`.
+    /// Reads `/proc/pressure/cpu`: `some avg10=0.00 avg60=…`.
     package static func pressure(_ text: some StringProtocol) -> Double? {
         for line in text.split(separator: "\n") where line.hasPrefix("some ") {
             for field in line.split(separator: " ") where field.hasPrefix("avg10=") {

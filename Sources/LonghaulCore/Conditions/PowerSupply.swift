@@ -1,4 +1,4 @@
-/// One power supply as the kernel describes it (sysfs-class-power in its documentation).
+/// A power supply as the kernel describes it (sysfs-class-power in its documentation).
 package struct PowerSupply: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         /// Anything that brings power from outside: `Mains`, `USB`, `Wireless`.
@@ -15,14 +15,14 @@ package struct PowerSupply: Hashable, Sendable {
     }
 
     package var kind: Kind
-    /// Of external supplies: whether power comes in.
+    /// True if power comes in, for external supplies.
     package var isOnline = false
-    /// Of batteries; `nil` = unknown.
+    /// The status of a battery; `nil` = unknown.
     package var status: Status?
-    /// In percent.
+    /// Charge in percent.
     package var capacity: Int?
-    /// What the battery holds when full, in a unit that the batteries of one machine share; the
-    /// weight of its capacity among others.
+    /// The charge of a full battery, in a unit that the batteries of one machine share; the weight
+    /// of its capacity among others.
     package var size: Int64?
 
     package init(_ kind: Kind) {
@@ -30,7 +30,7 @@ package struct PowerSupply: Hashable, Sendable {
     }
 }
 
-/// What the power supplies of a machine come to.
+/// The facts that follow from the power supplies of a machine.
 package struct PowerFacts: Hashable, Sendable {
     package var power: PowerSource?
     /// `nil` also where there is no battery.

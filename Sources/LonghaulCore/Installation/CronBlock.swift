@@ -7,12 +7,12 @@ package struct CronBlock: Hashable, Sendable {
         case endIsMissing
     }
 
-    /// Which queue it serves: its state directory.
+    /// The queue that it serves: its state directory.
     package let queue: String
     /// Marks and all, with a line break at the end.
     package let text: String
 
-    /// What cron runs of a line (MAX_COMMAND of Vixie's cron).
+    /// The bytes of a line that cron runs (MAX_COMMAND of Vixie's cron).
     private static let commandBytesMax = 998
 
     /// - Parameters:
@@ -103,7 +103,7 @@ package struct EnvironmentEntry: Hashable, Sendable {
 
 /// Text for a POSIX shell.
 enum ShellText {
-    /// As one word that means itself.
+    /// Quotes a text as one word that means itself.
     static func quoted(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy {
             $0.isASCIIDigit || $0.isASCIILetter || plainMarks.contains($0)

@@ -38,7 +38,7 @@ package struct CronSchedule: Hashable, Sendable {
 private struct Field {
     let name: String
     let range: ClosedRange<Int>
-    /// Of the first value on, by their first three letters.
+    /// Names of the values from the first one on, by their first three letters.
     var words: [String] = []
 
     static let all = [

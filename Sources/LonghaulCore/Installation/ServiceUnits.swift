@@ -17,7 +17,7 @@ package struct ServiceUnits: Hashable, Sendable {
     /// Touched to have an engine.
     var activation: String
     var environment: [EnvironmentEntry]
-    /// For `longhaul run`.
+    /// Options of `longhaul run`.
     var runOptions: [String]
 
     /// `nil` when a path has a line break in it, which no unit file can say.
@@ -33,13 +33,13 @@ package struct ServiceUnits: Hashable, Sendable {
         self.runOptions = runOptions
     }
 
-    /// By which `uninstall` knows what it may remove.
+    /// The mark by which `uninstall` knows the files that it may remove.
     package static let mark = "# Written by `longhaul install`; `longhaul uninstall` removes it."
 
     package static let names = [
         "longhaul.service", "longhaul.path", "longhaul-run.service", "longhaul-run.timer",
     ]
-    /// What is enabled; the service of the timer is not.
+    /// The units that are enabled; the service of the timer is not.
     package static let enabled = ["longhaul.service", "longhaul.path", "longhaul-run.timer"]
 
     package var files: [File] {
@@ -128,9 +128,9 @@ package struct ServiceUnits: Hashable, Sendable {
         environment.map { "Environment=\(UnitText.assignment($0.name, $0.value))\n" }.joined()
     }
 
-    /// What a transfer manager can do without. It writes wherever its user may, so the file system
-    /// stays as it is; hosts that it launches inherit all of this. Only what a user's manager may
-    /// impose without privileges stands here.
+    /// Permissions that a transfer manager can do without. It writes wherever its user may, so the
+    /// file system stays as it is; hosts that it launches inherit all of this. All of it may be
+    /// imposed by a user's manager without privileges.
     private static let hardening = """
         Slice=background.slice
         # Launched hosts have budgets of their own; the next engine takes charge of them.

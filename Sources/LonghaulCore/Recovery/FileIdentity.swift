@@ -7,7 +7,7 @@
 package struct FileIdentity: Hashable, Sendable {
     package var device: UInt64
     package var inode: UInt64
-    /// In nanoseconds since 1970; 0 = the file system does not say.
+    /// Creation time in nanoseconds since 1970; 0 = the file system does not say.
     package var birth: Int64
 
     package init(device: UInt64, inode: UInt64, birth: Int64 = 0) {
@@ -38,7 +38,7 @@ package struct MountedDisk: Hashable, Sendable {
         self.device = device
     }
 
-    /// Whether a part file that was made on this disk and is missing is away with it, and not
+    /// True if a part file that was made on this disk and is missing is away with it, and not
     /// deleted: its bytes come back when the disk is mounted again.
     ///
     /// - Parameters:
@@ -48,20 +48,20 @@ package struct MountedDisk: Hashable, Sendable {
     package func isAway(isMounted: Bool, directoryOn there: MountedDisk?) -> Bool {
         if isMounted { return false }
         guard let there else { return true }
-        // In a sandbox the same file system may be mounted elsewhere.
+        // A sandbox may have the same file system mounted elsewhere.
         if there.device == device { return false }
-        // Where its mount point was, the disk below shows now. A link may lead to a third disk.
+        // The disk below shows now where its mount point was. A link may lead to a third disk.
         return there.mountPoint == "/"
             || mountPoint.utf8.starts(with: (there.mountPoint + "/").utf8)
     }
 }
 
-/// What stands on disk under a transfer's two names, looked at once.
+/// The files on disk under a transfer's two names, looked at once.
 package struct FileFacts: Hashable, Sendable {
     package enum Entry: Hashable, Sendable {
         case missing
         case present(FileIdentity, size: Int64)
-        /// It could not be looked at.
+        /// The path could not be looked at.
         case unusable(errno: Int32)
     }
 

@@ -1,4 +1,4 @@
-/// What a new engine does with a transfer that its predecessor left running.
+/// The action of a new engine for a transfer that its predecessor left running.
 package enum RecoveryAction: Hashable, Sendable {
     /// Back to the queue with these bytes.
     case requeue(have: ByteRanges)
@@ -28,7 +28,7 @@ package func reconcile(
     fetch: FetchState?, follows: Bool = false, facts: FileFacts, written: ByteRanges,
     through mount: UInt64 = 0
 ) -> RecoveryAction {
-    // Only a leader publishes the fetch's file; a copy comes with a fetch of its own.
+    // The leader alone publishes the fetch's file; a copy comes with a fetch of its own.
     if follows { return .rejoin }
     guard let fetch, let identity = fetch.partIdentity else { return .requeueFresh }
     if fetch.mayHaveItsName, let total = fetch.bytesTotal {
@@ -48,14 +48,14 @@ package func reconcile(
         return kept(claimed, size: size, of: fetch)
     case .present: return lost(fetch, .partFileReplaced)
     case .missing:
-        // Its directory could not be synced after the rename, and the transfer was asked for again:
-        // the next attempt finds it there.
+        // The directory could not be synced after the rename, and the transfer was asked for again:
+        // the next attempt finds the file there.
         if case .present(identity, let size) = facts.destination, size == fetch.bytesTotal,
             fetch.isDurable
         {
             return .requeue(have: fetch.durable)
         }
-        // It may stand there: the next attempt looks again.
+        // The file may stand there: the next attempt looks again.
         if case .unusable = facts.destination, fetch.isDurable {
             return .requeue(have: fetch.durable)
         }

@@ -1,4 +1,4 @@
-/// What kind of trouble a failure is: it decides what happens next, the error says it to people.
+/// The class of a failure: it decides what happens next, the error says it to people.
 package enum FailureClass: Hashable, Sendable, CaseIterable {
     /// May be gone at the next try: retried with back-off.
     case transient
@@ -20,7 +20,8 @@ package struct Failure: Hashable, Sendable {
     package var error: LonghaulError
     /// Seconds that the server asked to wait; a minimum.
     package var retryAfter: Double?
-    /// It counts against the origin: enough of them in a row cool it down for all its transfers.
+    /// The failure counts against the origin: enough of them in a row cool it down for all its
+    /// transfers.
     package var blamesOrigin: Bool
     /// Why bytes are given up, where `kind` is `restartFromZero`.
     package var restart: RestartReason?

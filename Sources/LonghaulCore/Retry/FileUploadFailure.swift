@@ -1,4 +1,4 @@
-/// What libcurl's codes mean for an upload over FTP or SFTP, where that is not what
+/// The meaning of libcurl's codes for an upload over FTP or SFTP, where it is not what
 /// ``FailureTable`` says.
 enum FileUploadFailure {
     /// `nil` = it means the same.

@@ -1,4 +1,4 @@
-/// What a plan is made in: the machine's conditions and its clock.
+/// The machine's conditions and its clock, for one plan.
 package struct ConditionSnapshot: Sendable {
     package var conditions: Conditions
     package var time: LocalTime
@@ -15,9 +15,9 @@ package struct ConditionSnapshot: Sendable {
     }
 }
 
-/// Whether the transfers of one eligibility may run.
+/// The gate tells whether the transfers of one eligibility may run.
 package struct Gate: Hashable, Sendable {
-    /// What does not hold; empty = they may.
+    /// The conditions that do not hold; empty = the transfers may run.
     package var reasons: [WaitReason] = []
     /// When the clock alone changes that: an edge of the window, the end of the network's settling.
     package var changesAt: Timestamp?
@@ -111,10 +111,11 @@ struct ConditionCheck {
         return reason(.network, "present", network.value?.rawValue, network.since, isRequired)
     }
 
-    /// What is missing of the network: one at all, or that it is unmetered.
+    /// The missing part of the network: a network at all, or that it is unmetered.
     private func network(_ needs: ConditionNeeds, strict: Bool) -> WaitReason? {
         let network = conditions.network
-        // For a preference, no network is no metered one: whether it needs one is another need.
+        // A missing network is no metered one for a preference: the need of a network is another
+        // need.
         if needs.unmetered, strict ? network.value != .unmetered : network.value == .metered {
             let kind: WaitReason.Reason = network.value == .metered ? .unmetered : .network
             return reason(

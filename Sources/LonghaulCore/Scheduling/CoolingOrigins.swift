@@ -7,7 +7,7 @@ package struct CoolingOrigins: Hashable, Sendable {
         var until: Timestamp
     }
 
-    /// By id; some may have ended.
+    /// Entries by id; some may have ended.
     private var entries: [Entry] = []
 
     /// Further origins are read each time.

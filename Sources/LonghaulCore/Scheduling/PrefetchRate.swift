@@ -20,8 +20,8 @@ package struct PrefetchRate: Hashable, Sendable {
         }
     }
 
-    /// What the rate of the last ends amounts to within the horizon. A few ends say little: each
-    /// allows four transfers at most, and one end alone allows none.
+    /// The number of ends within the horizon, by the rate of the last ends. A few ends say little:
+    /// each allows four transfers at most, and one end alone allows none.
     package func prefetched(at now: Instant) -> Int {
         // Asked several times a turn, of as many as ended lately.
         let passed = (0..<ends.count).firstPast { now - end($0) >= PrefetchRate.horizonSeconds }

@@ -1,5 +1,5 @@
-/// What an engine decides by besides the queue and the machine's conditions. It is published, so
-/// that other processes explain a wait as the engine would itself.
+/// The facts that an engine decides by besides the queue and the machine's conditions. They are
+/// published, so that other processes explain a wait as the engine would itself.
 package struct PublishedLimits: Hashable, Codable, Sendable {
     package struct Box: Hashable, Codable, Sendable {
         package var seconds: Double
@@ -22,11 +22,11 @@ package struct PublishedLimits: Hashable, Codable, Sendable {
     package var limits = SchedulerLimits()
     /// See ``ConditionSnapshot/networkSettlesAt``.
     package var networkSettlesAt: Timestamp?
-    /// Only discretionary (`true`) or only immediate (`false`) transfers are started.
+    /// `true` = discretionary transfers alone are started, `false` = immediate ones alone.
     package var onlyDiscretionary: Bool?
     /// The time that it was given.
     package var box: Box?
-    /// It begins nothing: the machine sleeps or is about to, or the engine leaves.
+    /// The engine begins nothing: the machine sleeps or is about to, or the engine leaves.
     package var isLyingDown = false
 
     package init() {}
@@ -36,7 +36,7 @@ package struct PublishedLimits: Hashable, Codable, Sendable {
 package struct RunningNumbers: Sendable {
     package var total: Int
     package var discretionary: Int
-    /// Of the transfer's origin.
+    /// The limit of the transfer's origin.
     package var ofOrigin: Int
 
     package init(total: Int, discretionary: Int, ofOrigin: Int) {
@@ -47,7 +47,7 @@ package struct RunningNumbers: Sendable {
 }
 
 extension PublishedLimits {
-    /// Whether it starts transfers of this kind at all. Those that a foreground process waits for
+    /// True if it starts transfers of this kind at all. Those that a foreground process waits for
     /// always count.
     package func starts(_ eligibility: EligibilityKey) -> Bool {
         let isDiscretionary = eligibility.isDiscretionary

@@ -1,6 +1,6 @@
 /// How fast all transfers together may be, by the time of day.
 public struct RatePlan: Hashable, Sendable {
-    /// In a window; `nil` = as fast as it goes.
+    /// The rate in a window; `nil` = as fast as it goes.
     public struct Part: Hashable, Sendable {
         /// When it holds, in local time.
         public var window: TimeWindow
@@ -16,7 +16,7 @@ public struct RatePlan: Hashable, Sendable {
 
     /// At all other times; `nil` = as fast as it goes.
     public var bytesPerSecond: Int64?
-    /// Where windows overlap the first one counts.
+    /// The parts of the plan. If windows overlap, the first one counts.
     public var parts: [Part] = []
 
     /// Without a bound.

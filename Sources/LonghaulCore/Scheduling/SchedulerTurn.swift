@@ -1,10 +1,11 @@
-/// One run of the policy: counts what runs, and gives away what is left of the limits.
+/// A run of the policy: counts what runs, and gives away what is left of the limits.
 struct SchedulerTurn {
     private let limits: SchedulerLimits
     private var origins: OriginTable
     private let now: Timestamp
     private let hasOverdue: Bool
-    /// Those made ready ahead are not counted among the running: they move no bytes yet.
+    /// Transfers that were made ready ahead are not counted among the running: they move no bytes
+    /// yet.
     private var places: PlacesInUse
     /// Places held at origins that fail.
     private var failingCount = 0
@@ -34,8 +35,9 @@ struct SchedulerTurn {
         plan.waiting.append(SchedulerPolicy.Waiting(id: candidate.id, reasons: reasons))
     }
 
-    /// One place goes by age alone, every half hour anew, so that no stream of better candidates
-    /// starves another: to the one that has waited longest and can start. It leaves the others.
+    /// Gives one place away by age alone, every half hour anew, so that no stream of better
+    /// candidates starves another: to the candidate that has waited longest and can start. It
+    /// leaves the others.
     mutating func startOverdue(_ candidates: inout [Candidate]) {
         if hasOverdue { return }
         let aged = candidates.indices.filter { candidates[$0].isAged(now: now) }.sorted {
@@ -61,7 +63,7 @@ struct SchedulerTurn {
         /// Origins that answer; of each untried one a first transfer; of those that fail a first
         /// one each, into a few places.
         case first
-        /// What else untried origins have.
+        /// The kind of all other untried origins.
         case untried
         case failing
     }
@@ -133,8 +135,8 @@ struct SchedulerTurn {
         start(candidate)
     }
 
-    /// It begins at the first of its sources that is not left alone for now, else at the one that
-    /// is first to be asked again.
+    /// The candidate begins at the first of its sources that is not left alone for now, else at the
+    /// one that is first to be asked again.
     private mutating func atItsSource(_ candidate: Candidate) -> Candidate {
         var (best, soonest) = (candidate, Timestamp.distantFuture)
         if candidate.mirrors.isEmpty { return candidate }

@@ -6,7 +6,7 @@ package struct ConnectionCeiling: Hashable, Sendable {
     package private(set) var allowed: Int?
     /// How long no more than that are tried.
     private var patience = Limits.anotherConnectionSeconds
-    /// One more than have worked is allowed, and has not been had yet.
+    /// A connection more than have worked is allowed, and has not been had yet.
     private var isTrial = false
     private var since = Instant(nanoseconds: 0)
     /// Bytes held then.
@@ -22,7 +22,7 @@ package struct ConnectionCeiling: Hashable, Sendable {
         self.held = held
     }
 
-    /// So many work at a time.
+    /// Records that so many work at a time.
     package mutating func worked(_ count: Int) {
         guard let allowed, count >= allowed else { return }
         if isTrial { patience = Limits.anotherConnectionSeconds }
@@ -45,12 +45,12 @@ package struct ConnectionCeiling: Hashable, Sendable {
 /// the line could bring; a line that is full, or a server as fast as the disk, is left alone. A
 /// value that is fed samples; the same samples give the same answers.
 package struct AutoConnections: Hashable, Sendable {
-    /// What may run now.
+    /// The number that may run now.
     package private(set) var allowed = 1
     package var most: Int
     /// Throughput before the last ones were added, bytes per second.
     private var before: Double?
-    /// Since when `allowed` has been what it is.
+    /// The moment since which `allowed` has its value.
     private var since: Instant?
     /// Samples since then.
     private var samples: [Double] = []
@@ -84,7 +84,8 @@ package struct AutoConnections: Hashable, Sendable {
         guard now - start >= AutoConnections.watchSeconds else { return }
         let rate = median(samples)
         if let before, rate < before * (1 + Limits.worthwhileGain) {
-            // It stays: taking it away again would cost its bytes in flight, and it does no harm.
+            // The connection stays: taking it away again would cost its bytes in flight, and it
+            // does no harm.
             isSettled = true
             return
         }
@@ -114,7 +115,7 @@ package struct SilenceWatch: Hashable, Sendable {
     /// The longest silence of any request of the fetch after which more came all the same: a
     /// server, or a limit, with pauses of its own is not asked again for each of them.
     package private(set) var longestPause: Double = 0
-    /// Where requests were given up.
+    /// The positions at which requests were given up.
     private var positions: [Int64] = []
 
     package init() {}
@@ -128,7 +129,7 @@ package struct SilenceWatch: Hashable, Sendable {
         max(Limits.silenceSeconds, longestPause * Limits.silencePauses)
     }
 
-    /// Whether a request that has written so far may be given up. Not where another one was given
+    /// True if a request that has written so far may be given up. Not where another one was given
     /// up shortly before, as then it is not the connection, and not without end.
     package func mayGiveUp(at position: Int64, silentFor seconds: Double) -> Bool {
         seconds >= patience && positions.count < Limits.silencesMax

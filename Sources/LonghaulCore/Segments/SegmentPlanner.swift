@@ -1,9 +1,9 @@
-/// Which byte ranges of a file are fetched by which request: one connection first, then halves of
-/// the largest remainders, for as long as that is allowed and worth it.
+/// Assigns the byte ranges of a file to requests: one connection first, then halves of the largest
+/// remainders, for as long as that is allowed and worth it.
 package struct SegmentPlanner: Hashable, Sendable {
     /// A range is split only while at least twice this remains of it.
     package var minSplit = Limits.minSplitBytes
-    /// What remains of a slow tail is split down to twice this.
+    /// The rest of a slow tail is split down to twice this.
     package var minPiece = Limits.minPieceBytes
 
     package init() {}
@@ -35,7 +35,7 @@ package struct SegmentPlanner: Hashable, Sendable {
     /// Bytes to ask for with a new request. An active one that is fetching them leaves them to it.
     package struct Start: Hashable, Sendable {
         package var range: Range<Int64>
-        /// It ends with the file.
+        /// The range ends with the file.
         package var toEnd: Bool
 
         package init(_ range: Range<Int64>, toEnd: Bool) {
@@ -44,7 +44,7 @@ package struct SegmentPlanner: Hashable, Sendable {
         }
     }
 
-    /// What is known of a fetch, read once. The server honours ranges, and a strong validator is
+    /// The facts about a fetch, read once. The server honours ranges, and a strong validator is
     /// pinned: several requests may feed one file.
     package struct Situation: Hashable, Sendable {
         package var total: Int64
@@ -76,7 +76,7 @@ package struct SegmentPlanner: Hashable, Sendable {
         return work.starts.map { Start($0, toEnd: $0.upperBound == situation.total) }
     }
 
-    /// What is neither held nor being fetched, in order.
+    /// The ranges that are neither held nor being fetched, in order.
     package func gaps(
         total: Int64, have: ByteRanges, active: [Range<Int64>]
     ) -> [Range<Int64>] {
@@ -108,7 +108,7 @@ package struct SegmentPlanner: Hashable, Sendable {
 
 /// A range in the plan under construction.
 private struct Piece {
-    /// Of an active request; the others are to be started.
+    /// True for the range of an active request; the others are to be started.
     var isActive: Bool
     var remaining: Range<Int64>
     var secondsLeft: Double?

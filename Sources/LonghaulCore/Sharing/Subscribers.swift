@@ -5,7 +5,7 @@
 /// A value without side effects: which one leads next, and what the fetch heeds of all.
 package struct Subscribers: Hashable, Sendable {
     package private(set) var leader: Subscriber
-    /// In the order in which they joined.
+    /// The followers in the order in which they joined.
     package private(set) var followers: [Subscriber] = []
 
     package init(leader: Subscriber) {
@@ -38,14 +38,14 @@ package struct Subscribers: Hashable, Sendable {
 
     private var isEachOnce: Bool { !followers.contains { $0.id == leader.id } }
 
-    /// What a departure leaves behind.
+    /// The result of a departure.
     package enum Departure: Hashable, Sendable {
         case wasNotThere
         /// The others go on as before.
         case follower
         /// Another leads now.
         case succeeded(by: TransferID)
-        /// It was the last one: the fetch is its own, and ends as it ends.
+        /// The transfer was the last one: the fetch is its own, and ends as it ends.
         case wasLast
     }
 
@@ -79,8 +79,8 @@ package struct Subscribers: Hashable, Sendable {
         return next.id
     }
 
-    /// One that wants to run before one that does not; one that can be given the file itself before
-    /// one that must copy it; then the earliest.
+    /// The next leader: a transfer that wants to run before one that does not; one that can be
+    /// given the file itself before one that must copy it; then the earliest.
     package static func successor(among subscribers: [Subscriber], home: String) -> Subscriber? {
         subscribers.min { left, right in
             rank(left, home) == rank(right, home)
@@ -93,7 +93,7 @@ package struct Subscribers: Hashable, Sendable {
     }
 }
 
-/// One transfer's part in a fetch: what of it the fetch must heed.
+/// The part of one transfer in a fetch, as far as the fetch must heed it.
 package struct Subscriber: Hashable, Sendable {
     package var id: TransferID
     package var request: TransferRequest
@@ -101,12 +101,12 @@ package struct Subscriber: Hashable, Sendable {
     package var destination: String
     package var deadline: Timestamp
     package var eligibility: EligibilityKey
-    /// It wants to run. One that is paused gets the bytes and keeps no fetch going.
+    /// The transfer wants to run. A paused one gets the bytes and keeps no fetch going.
     package var isWanted: Bool
     /// Body bytes that were received for it before it shared.
     package var bytesFetched: Int64
-    /// So many fetches it has left to others, whose part files may have its name: the next gets
-    /// another one.
+    /// The number of fetches that it has left to others, whose part files may have its name: the
+    /// next gets another one.
     package var partSuffix = 0
 
     package init(
@@ -122,7 +122,7 @@ package struct Subscriber: Hashable, Sendable {
         self.bytesFetched = bytesFetched
     }
 
-    /// It can be given what is in that directory by a rename.
+    /// True if the file in that directory can be given to it by a rename.
     package func isAt(_ home: String) -> Bool {
         FileNaming.directory(of: destination).isExactly(home)
     }
@@ -133,7 +133,7 @@ package struct Subscriber: Hashable, Sendable {
         guard case .after(let seconds) = request.deadline else { return self }
         let began = deadline + -seconds
         let wasAskedFor = request.earliestBegin.map { $0 >= began } ?? false
-        // By the clock before; without one that was asked for, no later.
+        // The moment by the clock before; without one that was asked for, no later.
         let before = now.milliseconds.subtractingClamped(jump)
         let wasPast = began.milliseconds <= before.addingClamped(ClockMark.smallestJump)
         let isWrong =

@@ -4,11 +4,11 @@ package struct RefreshTiming: Hashable, Sendable {
         /// When it is due. The host has not been observed for long enough, or the last run was so
         /// long ago that it is not held any longer.
         case asAsked
-        /// Its host is usually used at about this moment.
+        /// The host is usually used at about this moment.
         case beforeUse(Timestamp)
         /// No use is likely in time: it runs a day after the last run.
         case daily
-        /// Its host has not been used since then: it runs a day after the last run.
+        /// The host has not been used since then: the refresh runs a day after the last run.
         case unused(since: Timestamp)
     }
 
@@ -43,7 +43,7 @@ package struct RefreshTiming: Hashable, Sendable {
         return RefreshTiming(startsAt: start, reason: .beforeUse(use))
     }
 
-    /// In a sentence; `nil` for one that starts when it is due.
+    /// The reason in a sentence; `nil` for a refresh that starts when it is due.
     ///
     /// - Parameter shown: How a moment is written.
     package func sentence(shown: (Timestamp) -> String) -> String? {

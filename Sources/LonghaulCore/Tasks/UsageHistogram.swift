@@ -120,7 +120,7 @@ struct QuarterHour: Hashable {
         return (day, Int(quarter))
     }
 
-    /// Its first moment.
+    /// The first moment of the slot.
     func start(_ time: LocalTime) -> Timestamp {
         time.first(day: dayAndQuarter.day, minute: dayAndQuarter.quarter * 15)
     }

@@ -36,8 +36,8 @@ extension UInt8 {
         isASCIIDigit || isASCIILetter || self == 0x2B || self == 0x2D || self == 0x2E
     }
 
-    /// What may stand in a host name: what resolvers take, plus bytes of international names, which
-    /// libcurl converts. libcurl refuses the others too (`hostname_check` in urlapi.c).
+    /// Characters of a host name: those that resolvers take, plus bytes of international names,
+    /// which libcurl converts. libcurl refuses the others too (`hostname_check` in urlapi.c).
     package var isHostCharacter: Bool {
         isASCIIDigit || isASCIILetter || self == 0x2D || self == 0x2E || self == 0x5F
             || self == 0x7E || self >= 0x80
@@ -146,7 +146,7 @@ package enum SizeText {
         return "\(number) \(unit)"
     }
 
-    /// One digit after the point below 100, none above.
+    /// Scales a size: one digit after the point below 100, none above.
     package static func scaled(_ bytes: Int64) -> (number: String, unit: String) {
         var unit = 0
         var value = Double(max(0, bytes))

@@ -26,7 +26,7 @@ package enum TerminalText {
         var valid: [UInt8] = []
         var parser = Unicode.UTF8.ForwardParser()
         var rest = bytes.makeIterator()
-        // What the parser took before it met a byte that fits no scalar.
+        // The bytes that the parser took before it met a byte that fits no scalar.
         var taken: [UInt8] = []
         var source = AnyIterator<UInt8> {
             let byte = rest.next()

@@ -65,7 +65,7 @@ package struct CivilTime: Hashable, Sendable {
     /// 0 = Sunday.
     package var weekday: Int { Int((daysSinceEpoch + 4).flooredDivision(by: 7).remainder) }
 
-    /// Whether there is such a date and such a time of day. Second 60 counts: clocks that know leap
+    /// True if there is such a date and such a time of day. Second 60 counts: clocks that know leap
     /// seconds send it.
     package var isValid: Bool {
         guard (1...12).contains(month), (0...23).contains(hour), (0...59).contains(minute),
@@ -92,7 +92,7 @@ extension Int64 {
 }
 
 extension Int {
-    /// With leading zeros.
+    /// Writes the number with leading zeros.
     func padded(_ width: Int) -> String {
         let digits = String(self)
         return String(repeating: "0", count: Swift.max(0, width - digits.utf8.count)) + digits

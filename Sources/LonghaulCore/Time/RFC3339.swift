@@ -1,6 +1,6 @@
 /// Times as text (RFC 3339).
 package enum RFC3339 {
-    /// In UTC with milliseconds: `2030-01-31T22:00:00.000Z`.
+    /// Writes a moment in UTC with milliseconds: `2030-01-31T22:00:00.000Z`.
     package static func format(_ time: Timestamp) -> String {
         let civil = CivilTime(time)
         let date = "\(civil.year.padded(4))-\(civil.month.padded(2))-\(civil.day.padded(2))"
@@ -8,8 +8,9 @@ package enum RFC3339 {
         return "\(date)T\(clock).\(civil.millisecond.padded(3))Z"
     }
 
-    /// With `Z` or an offset; any number of digits after the second, of which milliseconds are
-    /// kept; a space may stand for the T. In UTC, too, it is in the years 0 to 9999.
+    /// Reads a moment with `Z` or an offset; any number of digits after the second, of which
+    /// milliseconds are kept; a space may stand for the T. The moment in UTC, too, is in the years
+    /// 0 to 9999.
     package static func parse(_ text: some StringProtocol) -> Timestamp? {
         var reader = DigitReader(rest: Substring(text).utf8[...])
         guard let year = reader.number(4), reader.consume("-"), let month = reader.number(2),

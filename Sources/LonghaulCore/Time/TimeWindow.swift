@@ -28,7 +28,7 @@ public struct TimeWindow: Hashable, Sendable {
         self.init(start: startHour * 60 + startMinute, end: endHour * 60 + endMinute)
     }
 
-    /// What a clock has to do with now.
+    /// The relation of a clock to the present moment.
     package struct Phase: Hashable, Sendable {
         package var isOpen: Bool
         /// When it last opened or closed.
@@ -83,7 +83,7 @@ package struct LocalTime: Sendable {
 
     package static let utc = LocalTime { _ in 0 }
 
-    /// What the clock on the wall shows, as if it were UTC.
+    /// The time that the clock on the wall shows, as if it were UTC.
     package func wall(_ time: Timestamp) -> Timestamp {
         time + Double(secondsFromUTC(time))
     }

@@ -1,7 +1,7 @@
 /// A wall-clock instant in milliseconds since 1970-01-01T00:00:00Z. It may jump: stored facts and
 /// schedules use it, running timers never do (see `Instant`).
 public struct Timestamp: Hashable, Comparable, Codable, Sendable {
-    /// Since 1970-01-01T00:00:00Z; before that, negative.
+    /// Milliseconds since 1970-01-01T00:00:00Z; before that, negative.
     public var milliseconds: Int64
 
     /// - Parameter milliseconds: since 1970-01-01T00:00:00Z.
@@ -9,7 +9,7 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
         self.milliseconds = milliseconds
     }
 
-    /// Whether the left one is earlier.
+    /// True if the left one is earlier.
     public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.milliseconds < right.milliseconds
     }
@@ -61,7 +61,7 @@ package struct Moment: Hashable, Sendable {
         self.monotonic = monotonic
     }
 
-    /// Whether the wall clock was set back between the two moments: by more than a second, which a
+    /// True if the wall clock was set back between the two moments: by more than a second, which a
     /// clock that is only slowed down does not lose at once.
     package func isSetBack(since earlier: Moment) -> Bool {
         wall - earlier.wall < monotonic - earlier.monotonic - 1
@@ -100,7 +100,7 @@ extension Int64 {
 /// clock was set in between.
 package struct ClockMark: Hashable, Sendable {
     package var boot: String
-    /// Of wall clock over time since boot.
+    /// Milliseconds of the wall clock over the time since boot.
     package var milliseconds: Int64
 
     /// Less than this is a clock that is steered, not set.
@@ -113,15 +113,15 @@ package struct ClockMark: Hashable, Sendable {
             moment.monotonic.nanoseconds / 1_000_000)
     }
 
-    /// By how many milliseconds the clock was set since, backwards below zero; `nil` where it was
-    /// not, and across a boot, where it is unknown.
+    /// Milliseconds by which the clock was set since, backwards below zero; `nil` where it was not,
+    /// and across a boot, where that is unknown.
     package func jump(since earlier: ClockMark) -> Int64? {
         guard boot == earlier.boot else { return nil }
         let jump = milliseconds.subtractingClamped(earlier.milliseconds)
         return jump.magnitude < ClockMark.smallestJump.magnitude ? nil : jump
     }
 
-    /// As it is stored.
+    /// The text that is stored.
     package var text: String { "\(boot) \(milliseconds)" }
 
     package init?(_ text: String) {

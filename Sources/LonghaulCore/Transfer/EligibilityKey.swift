@@ -9,7 +9,7 @@
 package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int64
 
-    /// What is read from a store: bits that no version wrote are not looked at.
+    /// Reads a stored value: bits that no version wrote are ignored.
     package init(rawValue: Int64) {
         self.rawValue = rawValue
     }
@@ -37,16 +37,16 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
         rawValue = bits
     }
 
-    /// For a transfer like any other.
+    /// The key of a transfer without any such wish.
     package static let plain = EligibilityKey()
 
     package var usesNetwork: Bool { rawValue & 1 != 0 }
     package var isDiscretionary: Bool { rawValue & 2 != 0 }
-    /// What its own server is like does not decide alone whether it may run.
+    /// The state of its own server does not decide alone whether it may run.
     package var hasMirrors: Bool { rawValue & 1 << 47 != 0 }
     /// An engine that is there for others only, or not for long, begins it too.
     package var isAwaited: Bool { rawValue & 1 << 48 != 0 }
-    /// It is not made ready ahead, see ``UploadOptions/goesOnce``.
+    /// The transfer is not made ready ahead, see ``UploadOptions/goesOnce``.
     package var goesOnce: Bool { rawValue & 1 << 49 != 0 }
 
     package var schedule: TransferSchedule {
@@ -57,7 +57,7 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
         return schedule
     }
 
-    /// As it is looked up: the default preferences written out.
+    /// The key that is looked up: the default preferences written out.
     package var eligibility: EligibilityKey {
         var schedule = schedule
         let prefers = schedule.preferences(isDiscretionary: isDiscretionary)
@@ -73,7 +73,7 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
         return withMark(schedule, false)
     }
 
-    /// Of a eligibility: whether there is anything to waive.
+    /// True if an eligibility has anything to waive.
     package var hasPreferences: Bool { !needs(6, battery: 17).isEmpty }
 
     private func withMark(_ schedule: TransferSchedule, _ mark: Bool) -> EligibilityKey {
@@ -83,12 +83,12 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
         return EligibilityKey(rawValue: plain.rawValue & ~(1 << 46) | (mark ? 1 << 46 : 0))
     }
 
-    /// Of a eligibility.
+    /// The needs of an eligibility.
     var laneNeeds: (required: ConditionNeeds, preferred: ConditionNeeds) {
         (needs(2, battery: 10), needs(6, battery: 17))
     }
 
-    /// Of a eligibility: the conditions that decide about it.
+    /// The conditions that decide about an eligibility.
     package var interest: ConditionNeeds {
         let (required, preferred) = laneNeeds
         var needs = required.union(preferred)
@@ -123,19 +123,19 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
 /// When a transfer may move bytes, beyond its earliest begin: its window, what must hold of the
 /// machine, and what should.
 public struct TransferSchedule: Hashable, Sendable {
-    /// Only at these times of day; `nil` = at any time.
+    /// The times of day at which it may run; `nil` = at any time.
     public var window: TimeWindow?
-    /// What must be known to hold. Never waived.
+    /// Conditions that must be known to hold. Never waived.
     public var requires = ConditionNeeds()
-    /// What should hold; content with unknown, and waived when the deadline comes near or after
-    /// ``TransferOptions/waiveAfter``. `nil` = the default: power, an unmetered network and an idle
-    /// machine for a discretionary transfer, else nothing.
+    /// Conditions that should hold; content with unknown, and waived when the deadline comes near
+    /// or after ``TransferOptions/waiveAfter``. `nil` = the default: power, an unmetered network
+    /// and an idle machine for a discretionary transfer, else nothing.
     public var prefers: ConditionNeeds?
 
     /// At any time, without requirements, with the default preferences.
     public init() {}
 
-    /// What the default stands for.
+    /// The preferences that the default stands for.
     public func preferences(isDiscretionary: Bool) -> ConditionNeeds {
         prefers ?? (isDiscretionary ? .discretionary : ConditionNeeds())
     }

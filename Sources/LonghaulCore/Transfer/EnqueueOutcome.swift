@@ -1,6 +1,7 @@
-/// What became of one request.
+/// The outcome of one request.
 public enum EnqueueOutcome: Hashable, Sendable {
-    /// It has a new number; with `rename` the destination may be another than the requested one.
+    /// The request has a new number; with `rename` the destination may be another than the
+    /// requested one.
     case recorded(TransferID, destination: String)
     /// The same URL to the same destination was asked for before, in the same session, and has not
     /// completed: it is this transfer again. A failed one is tried again, a paused one stays so.
@@ -14,7 +15,7 @@ public enum EnqueueOutcome: Hashable, Sendable {
 /// Who has cancelled a transfer, as the detail of its event says.
 package enum Canceller: String, Codable, Sendable {
     case command, library
-    /// Its session was invalidated.
+    /// The session was invalidated.
     case session
     /// The host of its session, when it was asked.
     case host

@@ -37,10 +37,10 @@ extension String {
 }
 
 extension StringProtocol {
-    /// Whether a path begins at the root. A mark put to the slash is of the name behind it.
+    /// True if a path begins at the root. A mark put to the slash is of the name behind it.
     package var isAbsolutePath: Bool { utf8.first == UInt8(ascii: "/") }
 
-    /// With `text` in the place of each `byte`, whatever is put to that.
+    /// Returns the text with `text` in the place of each `byte`, whatever is put to that.
     package func replacing(_ byte: UInt8, with text: String) -> String {
         var bytes: [UInt8] = []
         for own in utf8 {

@@ -1,5 +1,5 @@
-/// What makes two requests one: each that asks for this gets these bytes, in this way, and fails
-/// for the same reasons. Transfers of equal identity may share a fetch.
+/// The identity of a request: transfers of equal identity get the same bytes, in the same way, and
+/// fail for the same reasons. They may share a fetch.
 ///
 /// The rule: what can change the bytes, where they may come from, or whether they are accepted is
 /// part of it. When, how fast, how often and under which name is not: that is each transfer's own,
@@ -13,7 +13,8 @@ package struct FetchIdentity: Hashable, Sendable {
     package var credentials: Credentials
     /// The body that is sent, for methods that have one.
     package var bodyDigest: Checksum?
-    /// One that expects another digest must not fail, nor be failed by, its neighbour.
+    /// The expected digest. A transfer that expects another digest must neither fail with its
+    /// neighbour nor make it fail.
     package var checksum: Checksum?
     package var maxSize: Int64?
     /// A request that did not name a mirror does not get its bytes.
@@ -84,14 +85,14 @@ package struct FetchIdentity: Hashable, Sendable {
     }
 }
 
-/// What an enqueued transfer does where an equal one is live.
+/// The policy for an enqueued transfer where an equal one is live.
 public enum DuplicatePolicy: String, Codable, Sendable, CaseIterable {
-    /// One fetch for both, each with its own file and end.
+    /// Shares one fetch; each transfer has its own file and end.
     case join
     /// A fetch of its own, whatever others do.
     case separate
     /// The older one is cancelled; this one takes over its fetch and bytes.
     case replace
-    /// It is refused, naming the older one.
+    /// Refuses the new one, naming the older one.
     case fail
 }

@@ -2,16 +2,15 @@
 extension PreferenceExpiry {
     /// Seconds from when it may begin.
     package static let defaultSeconds: Double = 86_400
-    /// Of the time that the bytes should take.
+    /// Factor on the time that the bytes should take.
     static let margin = 2.0
     static let fixedSeconds: Double = 300
-    /// For an unknown number of bytes, and at most half of the whole time.
+    /// Seconds for an unknown number of bytes, at most half of the whole time.
     static let unknownSizeSeconds: Double = 3600
     /// Before the origin's throughput was measured.
     static let assumedBytesPerSecond: Double = 262_144
     /// Looks are at least so far apart.
     static let checkSeconds: Double = 60
-    /// Where preferences are waived, those that come up so soon are waived too: the work is done
-    /// together.
+    /// Preferences that end so soon after waived ones are waived too: the work is done together.
     package static let batchSeconds: Double = 30 * 60
 }

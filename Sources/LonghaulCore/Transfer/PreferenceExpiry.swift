@@ -14,7 +14,7 @@ package struct PreferenceExpiry: Hashable, Sendable {
         self.by = by
     }
 
-    /// Of a transfer of which nothing is known yet but what was asked.
+    /// The facts about a transfer of which nothing is known yet but the request.
     package init(begin: Timestamp, after seconds: Double, deadline: Timestamp, bytes: Int64?) {
         by = begin + min(seconds, 1e11)
         let needs = PreferenceExpiry.seconds(bytes: bytes, rate: nil, span: deadline - begin)

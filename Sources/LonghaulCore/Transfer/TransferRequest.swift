@@ -1,11 +1,11 @@
-/// What a user asks for: a URL, where its bytes go, and how.
+/// The request of a user: a URL, where its bytes go, and how.
 ///
 /// The defaults are those of the command line. Nothing here changes once a transfer has been
 /// enqueued, except through the wants that `TransferChange` names.
 public struct TransferRequest: Hashable, Sendable {
     /// Absolute URL: http, https, ftp, ftps or sftp.
     public var url: String
-    /// Where the file goes. Reserved when the request is enqueued.
+    /// The place of the file. Reserved when the request is enqueued.
     public var destination: Destination
     /// Whose it is; made when it is new. Default ``defaultSession``.
     public var session: String
@@ -18,12 +18,12 @@ public struct TransferRequest: Hashable, Sendable {
     public var isDiscretionary: Bool { didSet { saysDiscretionary = Mark(isSet: true) } }
     /// Window, requirements and preferences.
     public var schedule = TransferSchedule()
-    /// Not before this moment; `nil` = at once.
+    /// The earliest begin; `nil` = at once.
     public var earliestBegin: Timestamp?
     /// When the whole transfer gives up. Default 7 days after it may begin (URLSession's
     /// `timeoutIntervalForResource`).
     public var deadline: Deadline
-    /// What the user believes the size to be. A hint: a wrong guess costs nothing but quality.
+    /// The size that the user expects. A hint: a wrong guess costs nothing but quality.
     public var expectedBytes: Int64?
     /// How it is asked for and what is done with the file.
     public var options: TransferOptions {
@@ -47,7 +47,7 @@ public struct TransferRequest: Hashable, Sendable {
     /// The session of requests that name none.
     public static let defaultSession = "default"
 
-    /// Whether ``isDiscretionary`` was said, or only has its default: a session's own default gives
+    /// Tells whether ``isDiscretionary`` was said or has its default: a session's own default gives
     /// way to what was said.
     package private(set) var saysDiscretionary = Mark(isSet: false)
 
@@ -60,7 +60,7 @@ public struct TransferRequest: Hashable, Sendable {
     }
 }
 
-/// Where a download's file goes. Paths are absolute when they reach the store.
+/// The place of a download's file. Paths are absolute when they reach the store.
 public enum Destination: Hashable, Sendable {
     /// This path.
     case file(String)
@@ -69,7 +69,7 @@ public enum Destination: Hashable, Sendable {
     case directory(String, remoteName: Bool)
 }
 
-/// Which of several transfers that may start goes first.
+/// The order of transfers that may start.
 public enum Priority: Int, Codable, Sendable, CaseIterable {
     /// Before all others.
     case high = 0

@@ -1,23 +1,23 @@
-/// What a server said of the file that a transfer has brought, as one answer, however many requests
-/// it took.
+/// The answer of a server about the file that a transfer has brought, as one answer, however many
+/// requests it took.
 public struct TransferResponse: Hashable, Codable, Sendable {
     /// The URL that answered, after redirects.
     public var url: String
     /// The HTTP status of the whole file: 200 also where a part of it came with a 206. `nil` for
     /// FTP and SFTP.
     public var statusCode: Int?
-    /// As the server sent them, at most 16 KiB.
+    /// Header fields as the server sent them, at most 16 KiB.
     public var headers: HeaderFields
     /// 10, 11, 20 or 30.
     public var httpVersion: Int?
-    /// Of an upload: the body of the answer, at most 64 KiB of it.
+    /// The body of the answer to an upload, at most 64 KiB of it.
     public var body: [UInt8]? {
         get { bodyBase64.flatMap { Base64.decode($0) } }
         set { bodyBase64 = newValue.flatMap { $0.isEmpty ? nil : Base64.encode($0) } }
     }
     package private(set) var bodyBase64: String?
 
-    /// For tests and for hosts that make answers up.
+    /// Serves tests, and hosts that make answers up.
     public init(
         url: String, statusCode: Int? = nil, headers: HeaderFields = HeaderFields(),
         httpVersion: Int? = nil
@@ -47,15 +47,16 @@ public struct TransferResponse: Hashable, Codable, Sendable {
             room -= field.name.utf8.count + field.value.utf8.count
             if room >= 0 { headers.fields.append(field) }
         }
-        // Of a part, as the answer's own fields would have it (RFC 9110 §15.3.7).
+        // The answer to a range speaks of a part, as its own fields would have it (RFC 9110
+        // §15.3.7).
         guard head.status == 206 else { return }
         headers["Content-Range"] = nil
         headers["Content-Length"] = length.map { "\($0)" }
     }
 }
 
-/// What is wanted of a transfer. Clients write it; the engine only reads it. Raw values are stored:
-/// never renumber.
+/// The want of a client about a transfer. Clients write it; the engine only reads it. Raw values
+/// are stored: never renumber.
 package enum Want: Int, Sendable, CaseIterable {
     case run = 0
     case pause = 1
@@ -65,11 +66,11 @@ package enum Want: Int, Sendable, CaseIterable {
     case cancelKeepingBytes = 3
 }
 
-/// What the engine recorded of a transfer. Only the lease holder writes it. Raw values are stored:
+/// The engine's record of a transfer. The lease holder alone writes it. Raw values are stored:
 /// never renumber.
 package enum Phase: Int, Sendable, CaseIterable {
-    /// Not being moved: never started, or between attempts. Its fetch row, if any, holds what is
-    /// kept.
+    /// The transfer is not being moved: never started, or between attempts. Its fetch row, if any,
+    /// holds what is kept.
     case queued = 0
     /// Claimed by the engine; a fetch row exists. After a crash: back to `queued`, bytes kept, or
     /// completed where ``reconcile`` finds the file under its name.

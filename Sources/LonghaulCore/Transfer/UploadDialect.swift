@@ -1,6 +1,6 @@
-/// What a server speaks. Raw values are stored.
+/// The protocol that a server speaks. Raw values are stored.
 package enum UploadDialect: String, Hashable, Codable, Sendable {
-    /// One request with all bytes.
+    /// A single request with all bytes.
     case plain
     /// draft-ietf-httpbis-resumable-upload, -12 and later.
     case ietf9

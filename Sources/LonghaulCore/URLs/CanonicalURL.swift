@@ -1,7 +1,8 @@
-/// One spelling for URLs that mean the same (RFC 3986 §6.2.2 and §6.2.3): scheme and host in lower
-/// case, the port always there, unreserved characters not percent-encoded and the digits of other
-/// encodings in upper case, no dot segments, no fragment. The query's order stays: servers may read
-/// one into it. User information is left out: it is a credential and no part of what is asked for.
+/// Gives URLs that mean the same one spelling (RFC 3986 §6.2.2 and §6.2.3): scheme and host in
+/// lower case, the port always there, unreserved characters not percent-encoded and the digits of
+/// other encodings in upper case, no dot segments, no fragment. The query's order stays: servers
+/// may read one into it. User information is left out: it is a credential and no part of what is
+/// asked for.
 package enum CanonicalURL {
     /// `nil` for what is no URL that can be fetched.
     package static func of(_ url: String) -> String? {
@@ -11,8 +12,8 @@ package enum CanonicalURL {
         return parts.origin + String(decoding: CanonicalURL.tail(tail[...]), as: UTF8.self)
     }
 
-    /// Whether two URLs lead to the same place, whoever the user is. What is no URL is the same as
-    /// its own text.
+    /// True if two URLs lead to the same place, user information aside. A text that is no URL equals
+    /// itself alone.
     package static func areSame(_ one: String, _ other: String) -> Bool {
         one.isExactly(other) || (of(one).map { of(other).isExactly($0) } ?? false)
     }
@@ -25,7 +26,7 @@ package enum CanonicalURL {
         return withoutDotSegments(normal[..<mark]) + normal[mark...]
     }
 
-    /// Whether path and query, as written, are in canonical form already: most are.
+    /// True if path and query, as written, are in canonical form already: most are.
     package static func isCanonical(tail bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard bytes.first == UInt8(ascii: "/") else { return false }
         var last: UInt8 = 0
@@ -90,7 +91,7 @@ extension UInt8 {
             || self == 0x7E
     }
 
-    /// Of a value below 16.
+    /// The digit of a value below 16.
     fileprivate var upperHexDigit: UInt8 { self < 10 ? 0x30 + self : 0x41 + self - 10 }
 }
 

@@ -1,14 +1,14 @@
 /// The variables by which libcurl finds a proxy where none is named, and what they mean by its
 /// rules: those of the process that asks for a transfer, which another process may carry out.
 package struct ProxyVariables: Hashable, Codable, Sendable {
-    /// By the schemes of URLs.
+    /// Proxies by the schemes of URLs.
     private var proxies: [String: String] = [:]
-    /// As `no_proxy` has them.
+    /// Exceptions as `no_proxy` has them.
     private var exceptions = ""
 
     /// - Parameter value: Of the variable of that name; `nil` = it is not set.
     package init(_ value: (String) -> String?) {
-        // One that is empty is as good as none.
+        // An empty variable is as good as none.
         func first(_ names: String...) -> String? {
             for name in names {
                 if let value = value(name), !value.isEmpty { return value }
@@ -79,7 +79,7 @@ package struct ProxyVariables: Hashable, Codable, Sendable {
         return length == 0 ? address == start : (address ^ start) >> (32 - length) == 0
     }
 
-    /// Of four decimal numbers.
+    /// Reads an address of four decimal numbers.
     private static func address(_ text: Substring) -> UInt32? {
         let numbers = text.split(separator: ".", omittingEmptySubsequences: false)
         guard numbers.count == 4 else { return nil }

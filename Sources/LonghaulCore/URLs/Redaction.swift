@@ -4,7 +4,7 @@
 /// that carry signatures, tokens or keys; the names stay. Values of the header fields of requests
 /// are shown nowhere at all.
 package enum Redaction {
-    /// What stands where a secret stood.
+    /// The mark in the place of a secret.
     package static let mark = "REDACTED"
 
     /// A URL, well-formed or not.
@@ -13,7 +13,7 @@ package enum Redaction {
         return String(decoding: redacted(Array(url.utf8)[...]), as: UTF8.self)
     }
 
-    /// Whether ``url(_:)`` has taken a secret out of it.
+    /// True if ``url(_:)`` has taken a secret out of it.
     package static func isRedacted(_ url: String) -> Bool {
         if !url.utf8.contains(where: { $0 == 0x40 || $0 == 0x3D }) { return false }  // @ or =
         if url.firstRange(of: mark) == nil || self.url(url) != url { return false }
@@ -48,7 +48,7 @@ package enum Redaction {
         }
         switch lower {
         case "location", "content-location": return url(value)
-        // Its URLs may be relative (RFC 8288 §3).
+        // URLs in the field may be relative (RFC 8288 §3).
         case "link":
             return value.split(separator: "<", omittingEmptySubsequences: false).map { piece in
                 guard let end = piece.firstIndex(of: ">") else { return text(String(piece)) }
@@ -90,7 +90,7 @@ package enum Redaction {
             return Array(word[..<secret.lowerBound]) + Array(mark.utf8)
                 + word[secret.upperBound...]
         }
-        // What stands before the scheme in the word, as an opening bracket, is not part of the URL.
+        // Characters before the scheme in the word, as an opening bracket, are not part of the URL.
         var scheme = start
         while scheme > 0, word[scheme - 1].isSchemeCharacter { scheme -= 1 }
         return word[..<scheme] + redacted(word[scheme...])
@@ -126,7 +126,7 @@ package enum Redaction {
         return result + rest
     }
 
-    /// Where the `@` stands that ends the user information. In a malformed URL that is the last one
+    /// The place of the `@` that ends the user information. In a malformed URL that is the last one
     /// at all: a slash in a password must not show the rest of it.
     private static func userInfoEnd(in rest: ArraySlice<UInt8>, wellFormed: Bool) -> Int? {
         guard wellFormed else { return rest.lastIndex(of: UInt8(ascii: "@")) }
@@ -190,7 +190,7 @@ package enum Redaction {
 }
 
 extension Redaction {
-    /// Whether the value of a query parameter of that name is a secret, compared after decoding and
+    /// True if the value of a query parameter of that name is a secret, compared after decoding and
     /// without regard to case.
     ///
     /// There is no list of all that services and programs call such a parameter, and no reader
@@ -210,8 +210,8 @@ extension Redaction {
     ]
     /// `rlkey`, `tempauth`, `urlsig`; with `key` at its end a name rarely is anything else.
     private static let ends = ["key", "auth", "sig"]
-    /// Only for themselves, for they are part of others: `keyword`, `design`, `author`, `encode`,
-    /// `outside`.
+    /// Words that count alone, for they are part of others: `keyword`, `design`, `author`,
+    /// `encode`, `outside`.
     private static let secretWords: Set<String> = [
         "key", "keys", "sig", "sign", "auth", "authkey", "pass", "pwd", "pw", "pin", "otp", "nonce",
         "jwt", "sas", "sid", "sess", "code", "verify", "verifier", "policy", "bearer", "secure",

@@ -1,12 +1,12 @@
-/// What one check has found.
+/// The finding of one check.
 public struct DoctorFinding: Hashable, Sendable {
-    /// What was checked, in a word or two: `store`, `clock`.
+    /// The subject of the check, in a word or two: `store`, `clock`.
     public var check: String
-    /// Whether nothing is to be done.
+    /// True if nothing is to be done.
     public var ok: Bool
-    /// What was found.
+    /// The finding in a sentence.
     public var detail: String
-    /// What to do; `nil` if nothing.
+    /// The remedy; `nil` if none is needed.
     public var fix: String?
 
     package init(check: String, ok: Bool, detail: String, fix: String? = nil) {

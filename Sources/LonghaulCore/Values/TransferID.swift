@@ -1,7 +1,7 @@
 /// Identifies a transfer in one store: a positive integer, handed out in the order of enqueueing
 /// and never reused, printed and typed by people as it is.
 public struct TransferID: RawRepresentable, Hashable, Comparable, Codable, Sendable {
-    /// As printed and stored; positive.
+    /// The number that is printed and stored; positive.
     public let rawValue: Int64
 
     /// An id as a number; whether there is such a transfer is not checked.
@@ -9,7 +9,7 @@ public struct TransferID: RawRepresentable, Hashable, Comparable, Codable, Senda
         self.rawValue = rawValue
     }
 
-    /// Whether the left one was enqueued earlier.
+    /// True if the left one was enqueued earlier.
     public static func < (left: TransferID, right: TransferID) -> Bool {
         left.rawValue < right.rawValue
     }

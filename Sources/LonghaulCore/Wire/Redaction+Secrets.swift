@@ -1,6 +1,6 @@
 extension Redaction {
-    /// What others say of a request, without what the request itself keeps secret. libcurl quotes a
-    /// proxy as it was given, well-formed or not.
+    /// Redacts the text of another program about a request, by what the request itself keeps
+    /// secret. libcurl quotes a proxy as it was given, well-formed or not.
     package static func text(_ text: String, hidingSecretsOf connection: ConnectionSettings)
         -> String
     {
@@ -17,7 +17,7 @@ extension Redaction {
     /// Shorter ones stand in every other sentence by chance; replacing them would tell them.
     private static let passwordBytesMin = 4
 
-    /// As given and decoded, with the user and alone.
+    /// The forms as given and decoded, with the user and alone.
     private static func forms(of userInfo: String) -> [String] {
         var forms: [String] = []
         for whole in [userInfo, PercentDecoding.text(userInfo)] {

@@ -1,4 +1,4 @@
-/// One request on the wire: everything that the transport needs to move one range of bytes into a
+/// A request on the wire: everything that the transport needs to move one range of bytes into a
 /// part file, as values.
 package struct SegmentRequest: Sendable {
     package var key: SegmentKey
@@ -13,7 +13,7 @@ package struct SegmentRequest: Sendable {
     /// Bytes that the range ends before, for FTP/SFTP segments and as a bound on what is written;
     /// `nil` = to the end.
     package var end: Int64?
-    /// What to do with a body, judged once from the final head by pure code on the transport's
+    /// Judges what to do with a body, once, from the final head, by pure code on the transport's
     /// thread: the first body byte must not be written before this is known, and a hop to the
     /// engine for each small file would cost more than the file.
     package var judge: @Sendable (ResponseHead) -> HeadVerdict
@@ -25,13 +25,14 @@ package struct SegmentRequest: Sendable {
     package var isBackground = false
     /// Takes only what others leave of the line (``YieldControl``), on connections apart.
     package var yields = false
-    /// What it sends; `nil` = it fetches. The cells then count the bytes that were read to be sent.
+    /// The body that it sends; `nil` = it fetches. The cells then count the bytes that were read to
+    /// be sent.
     package var upload: UploadBody?
     /// Reads the keys that it is signed with, on the transport's thread and for each message, as
     /// libcurl reads netrc. The failure is how the request ends. `nil` = as the connection has it.
     package var keys: (@Sendable () -> Result<S3Keys, WireFailure>)?
 
-    /// It has a body that is more than empty.
+    /// The request has a body that is more than empty.
     package var sendsBody: Bool { upload?.content.map { $0.length > 0 } ?? false }
 
     package init(
@@ -78,7 +79,7 @@ package struct ConnectionSettings: Hashable, Sendable {
     package init() {}
 }
 
-/// Where the bytes go. In the simulation both numbers name things of the simulated disk.
+/// The place where the bytes go. In the simulation both numbers name things of the simulated disk.
 package struct SegmentTarget: Hashable, Sendable {
     /// An open, writable descriptor of the part file. Stays open until the request has ended.
     package var descriptor: Int32
@@ -94,7 +95,7 @@ package struct SegmentTarget: Hashable, Sendable {
     }
 }
 
-/// What the judged head means for the body.
+/// The meaning of the judged head for the body.
 package enum HeadVerdict: Hashable, Sendable {
     /// Write it as planned, at once.
     case accept(BodyPlan)
@@ -111,7 +112,7 @@ package enum HeadVerdict: Hashable, Sendable {
     case refuse
 }
 
-/// Which bytes of the body go where. A body is first skipped, then compared, then written.
+/// The places of the body's bytes. A body is first skipped, then compared, then written.
 package struct BodyPlan: Hashable, Sendable {
     /// Body bytes to drop from the start: a 200 for a file of which we hold the beginning.
     package var skip: Int64

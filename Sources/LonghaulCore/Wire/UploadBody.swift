@@ -1,4 +1,4 @@
-/// What a request of an upload sends. Its length is that of the three pieces together.
+/// The body of an upload's request. Its length is that of the three pieces together.
 package struct UploadBody: Hashable, Sendable {
     /// Empty over FTP and SFTP, which have none.
     package var method: String
@@ -14,15 +14,15 @@ package struct UploadBody: Hashable, Sendable {
     package var signature: String?
     /// The server is asked before the body goes out (RFC 9110 §10.1.1); it has a second to answer.
     package var expectsContinue = false
-    /// Of FTP and SFTP: the offset in the file at the server from which the bytes are appended.
+    /// FTP and SFTP: the offset in the file at the server from which the bytes are appended.
     package var appendsAt: Int64 = 0
-    /// Of FTP and SFTP.
+    /// FTP and SFTP: commands about names.
     package var commands = Commands()
 
     /// Bytes of the file between bytes of its own.
     package struct Content: Hashable, Sendable {
         package var before: [UInt8]
-        /// Of the target's descriptor.
+        /// The range of the file that is sent.
         package var file: Range<Int64>
         package var after: [UInt8]
         /// Reading ends with ``WireFailure/sourceChanged`` when the open file is another version:
@@ -44,7 +44,7 @@ package struct UploadBody: Hashable, Sendable {
         }
     }
 
-    /// What is done with names at the server, as libcurl takes it: a command with an asterisk may
+    /// Commands about names at the server, as libcurl takes them: a command with an asterisk may
     /// fail.
     package struct Commands: Hashable, Sendable {
         /// Before bytes go out, in the directory of the URL.

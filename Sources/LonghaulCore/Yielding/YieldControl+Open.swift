@@ -88,7 +88,7 @@ extension YieldControl {
         enter(.measuring(measuring), now)
     }
 
-    /// With our windows closed our queue drains. What stays is other traffic's.
+    /// Closed windows drain our queue. The queue that stays is that of other traffic.
     mutating func measure(_ measuring: Measuring, _ now: Instant) {
         guard now >= measuring.until else { return }
         let delay = queueing(now) ?? 0

@@ -22,7 +22,7 @@ package struct YieldControl: Hashable, Sendable {
     struct Measuring: Hashable, Sendable {
         var until: Instant
         var delayBefore: Double
-        /// Only so much less that a queue of our own shrinks: whose is it?
+        /// A decrease that lets a queue of our own shrink, to find out which traffic makes it.
         var asksWhose: Bool
         var windows: [UInt64: Double]
     }
@@ -32,7 +32,7 @@ package struct YieldControl: Hashable, Sendable {
         /// Goes on to the question whose queue it is, which costs others more.
         var isThorough: Bool
         var stepBegun: Instant
-        /// Where counting began, once the last change of the window had time to show.
+        /// The point where counting began, once the last change of the window had time to show.
         var mark: Mark?
         var doublings = 0
         /// Rate and window before the window was halved.
@@ -54,7 +54,7 @@ package struct YieldControl: Hashable, Sendable {
     var capacity = RecentExtreme(least: false, seconds: 10, parts: 10)
     /// The rate, more slowly: a burst is not what the line can carry.
     var steadyRate = 0.0
-    /// It was taken because no queue showed, not because it gave what it had given before.
+    /// The line was taken because no queue showed, not because it gave what it had given before.
     var isUnproven = false
     /// Seconds in which the line was ours; a third of the others.
     var openTime = 0.0
@@ -64,7 +64,8 @@ package struct YieldControl: Hashable, Sendable {
     var failedProbes = 0
     var probeTurn = 0
     var nextMeasure = 2.0
-    /// Since when bytes come and no round trip is known, or a sender keeps to no window.
+    /// The moment since which bytes come and no round trip is known, or a sender keeps to no
+    /// window.
     var blindSince: Instant?
     var blindRate = 0.0
     private var last: Instant?
@@ -180,7 +181,7 @@ package struct YieldControl: Hashable, Sendable {
         switch stage {
         case .open, .measuring: break
         case .yielded:
-            // What is under way is still let in.
+            // Bytes under way are still let in.
             order.isGated = now - since > max(0.1, 2 * (line.roundTrip ?? 0))
         case .probing(let probe):
             order.isGated = line.connection != probe.connection
@@ -193,7 +194,7 @@ package struct YieldControl: Hashable, Sendable {
         return order
     }
 
-    /// For display, as of the last tick.
+    /// The state for display, as of the last tick.
     package func report(_ now: Instant) -> YieldReport {
         let state: YieldReport.State =
             switch stage {

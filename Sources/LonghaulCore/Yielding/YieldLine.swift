@@ -1,4 +1,4 @@
-/// One connection in the eyes of ``YieldControl``.
+/// A connection in the eyes of ``YieldControl``.
 struct YieldLine: Hashable, Sendable {
     let connection: UInt64
     var window: Double
@@ -33,7 +33,7 @@ struct YieldLine: Hashable, Sendable {
     /// Bytes that are under way, by Little's law.
     var inFlight: Double { rate * max(roundTrip ?? 0, 0.001) }
 
-    /// Whether its round trip is of now and not left over from when it was last used.
+    /// True if its round trip is of now and not left over from when it was last used.
     func isFresh(_ now: Instant) -> Bool {
         now - lastBytes < max(0.2, 3 * (roundTrip ?? 0))
     }
@@ -60,7 +60,7 @@ struct YieldLine: Hashable, Sendable {
     }
 }
 
-/// Where the yielding connections stand, for people to see.
+/// The state of the yielding connections, for people to see.
 public struct YieldReport: Hashable, Sendable {
     /// The numbers are stored where other processes read them.
     public enum State: UInt8, Sendable, CaseIterable {
@@ -76,7 +76,7 @@ public struct YieldReport: Hashable, Sendable {
         case sharing = 5
     }
 
-    /// What the control does now.
+    /// The present action of the control.
     public var state: State
     /// Seconds that bytes wait in queues on the way; `nil` = not known.
     public var queueingDelay: Double?
@@ -84,7 +84,7 @@ public struct YieldReport: Hashable, Sendable {
     public var window: Int
     /// Bytes per second of all of them.
     public var rate: Double
-    /// That rate against the best of late, 0 … 1.
+    /// The rate against the best of late, 0 … 1.
     public var share: Double
 
     /// A reading of the control.

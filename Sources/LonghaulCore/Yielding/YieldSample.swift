@@ -1,4 +1,4 @@
-/// What the kernel tells of one connection that is to yield, read at one tick.
+/// The kernel's facts about one connection that is to yield, read at one tick.
 package struct YieldSample: Hashable, Sendable {
     /// Names the connection for as long as it lives.
     package var connection: UInt64
@@ -24,7 +24,7 @@ package struct YieldSample: Hashable, Sendable {
     }
 }
 
-/// What one connection is to do until the next tick.
+/// The order for one connection until the next tick.
 package struct YieldOrder: Hashable, Sendable {
     package var connection: UInt64
     /// Bytes that the sender may have under way.

@@ -10,7 +10,7 @@ final class ConditionOrders: Sendable {
         var overrides = ConditionOverrides()
         /// Why the machine is to wait; shown by `systemd-inhibit --list`.
         var delayReason = "Transfers are saved"
-        /// One-time request to read the conditions for which no notification exists.
+        /// A single request to read the conditions for which no notification exists.
         var looksAnew = false
         /// Counts the changes.
         fileprivate(set) var round = 0
@@ -124,7 +124,8 @@ package struct ConditionInterest: OptionSet, Hashable, Sendable {
     /// Reports sleep and shutdown beforehand, and delays the machine until they are handled.
     package static let machineEvents = ConditionInterest(rawValue: 16)
 
-    /// With ``idle``: a running transfer must stop within about a second when the machine is used.
+    /// Used with ``idle``: a running transfer must stop within about a second when the machine is
+    /// used.
     package static let idleEnd = ConditionInterest(rawValue: 32)
 
     /// Reports that the machine has woken, without delaying its sleep.
@@ -151,7 +152,7 @@ package struct ConditionInterest: OptionSet, Hashable, Sendable {
 
 private import Synchronization
 
-/// What the machine is about to do; the machine waits for this process meanwhile.
+/// An announced event of the machine; the machine waits for this process meanwhile.
 package enum MachineEvent: Sendable {
     /// Save everything, then release the permit. logind waits for it, five seconds by default
     /// (InhibitDelayMaxSec in logind.conf(5)).
@@ -164,9 +165,9 @@ package enum MachineEvent: Sendable {
     case mounts(Set<Int64>)
 }
 
-/// Whether the machine would wait for this process before it sleeps or shuts down.
+/// Tells whether the machine would wait for this process before it sleeps or shuts down.
 package enum DelayLockState: Sendable {
-    /// Not wanted, not answered yet, or handed out as a ``DelayPermit``.
+    /// The lock is not wanted, not answered yet, or handed out as a ``DelayPermit``.
     case pending
     case held
     /// There is no bus, no logind, or it has refused. Both may come later.

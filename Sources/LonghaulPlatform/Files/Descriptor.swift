@@ -12,7 +12,7 @@ final class Descriptor: Sendable {
     }
 
     deinit {
-        // Not repeated on EINTR: Linux has released the number by then (close(2)).
+        // No repetition on EINTR: Linux has released the number by then (close(2)).
         _ = close(number)
     }
 }
@@ -62,14 +62,15 @@ func openOwn(_ name: String, in home: DirectoryHandle) throws(SystemFailure) -> 
     }
 }
 
-/// Whether the name is one component that can name an entry of a directory.
+/// True if the name is one component that can name an entry of a directory.
 func isFileName(_ name: String) -> Bool {
     !name.isEmpty && name != "." && name != ".." && !name.utf8.contains(UInt8(ascii: "/"))
         && !name.utf8.contains(0)
 }
 
 extension FileIdentity {
-    /// For an open file or a directory, whose inode number cannot be reused meanwhile.
+    /// Reads the identity of an open file or a directory, whose inode number cannot be reused
+    /// meanwhile.
     init(_ facts: stat) {
         self.init(device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino))
     }

@@ -9,7 +9,7 @@ package final class DirectoryHandle: Sendable {
     /// The path that it was opened by; for messages and for the paths of its files.
     package let path: String
     package let identity: FileIdentity
-    /// Where its disk is mounted; `nil` = it is the disk of `/`, or the mount point is unknown.
+    /// The mount point of its disk; `nil` = it is the disk of `/`, or the mount point is unknown.
     package let mountPoint: String?
     private let owner: Descriptor
     private let knownMode = Mutex<mode_t?>(nil)
@@ -35,7 +35,7 @@ package final class DirectoryHandle: Sendable {
         if failure.errno != EINVAL { throw failure }
     }
 
-    /// Whether the path still leads here. False after the directory was removed, or was moved away
+    /// True if the path still leads here. False after the directory was removed, or was moved away
     /// and replaced.
     package var isCurrent: Bool {
         var facts = stat()

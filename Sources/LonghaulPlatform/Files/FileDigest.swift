@@ -99,7 +99,7 @@ private struct Hasher: ~Copyable, @unchecked Sendable {
         precondition(result == 1, "a digest takes more bytes")
     }
 
-    /// Of what has come so far; more may come.
+    /// The digest of the bytes so far; more may come.
     func digest() -> [UInt8] {
         guard let copy = EVP_MD_CTX_new(), EVP_MD_CTX_copy_ex(copy, context) == 1 else {
             preconditionFailure("a digest can be copied")

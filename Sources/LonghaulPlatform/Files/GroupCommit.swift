@@ -10,8 +10,9 @@ internal import LonghaulCore
 /// After a crash between the two, the part files are there, complete. After a crash within the
 /// second, each file has one of its names.
 package enum GroupCommit {
-    /// One result per item, in order: `nil` = its content is durable. A file with a failure must
-    /// not be published, and its bytes since the last checkpoint are unknown (``PartFile/sync()``).
+    /// Returns one result per item, in order: `nil` = its content is durable. A file with a failure
+    /// must not be published, and its bytes since the last checkpoint are unknown
+    /// (``PartFile/sync()``).
     package static func makeDurable(_ items: [FinishItem]) -> [SystemFailure?] {
         var answers = [SystemFailure?](repeating: nil, count: items.count)
         let byDevice = Dictionary(grouping: items.indices) { items[$0].part.identity.device }
@@ -24,8 +25,8 @@ package enum GroupCommit {
         return answers
     }
 
-    /// One result per item, in order. Only items for which ``makeDurable(_:)`` returned `nil` may
-    /// be passed.
+    /// Returns one result per item, in order. Only items for which ``makeDurable(_:)`` returned
+    /// `nil` may be passed.
     package static func publish(_ items: [FinishItem]) -> [FinishOutcome] {
         var outcomes = items.map { Publication.publish($0.part, as: $0.name, policy: $0.policy) }
         var synced: [FileIdentity: SystemFailure?] = [:]

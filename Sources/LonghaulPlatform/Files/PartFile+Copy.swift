@@ -96,8 +96,8 @@ extension PartFile {
             let answer = lh_copy_range(
                 descriptor, source, offset, min(Limits.copyPieceBytes, length - offset))
             switch Int32(truncatingIfNeeded: answer < 0 ? answer : 1) {
-            // Not between file systems before Linux 5.3; some file systems return 0 if they cannot
-            // copy.
+            // Linux before 5.3 does not copy between file systems; some file systems return 0 if
+            // they cannot copy.
             case -EXDEV, -EOPNOTSUPP, -EINVAL, -ENOSYS, -EPERM: return false
             case let failure where failure < 0: try check(failure, "copy_file_range", path)
             default:

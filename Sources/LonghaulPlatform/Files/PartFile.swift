@@ -137,12 +137,13 @@ extension PartFile {
         return bytes
     }
 
-    /// Where an open part file is now, after changes by other programs.
+    /// The place of an open part file now, after changes by other programs.
     package enum Place: Hashable, Sendable {
         case inPlace
-        /// Its path leads to nothing or to another file: it, or a directory above it, was moved.
+        /// The path leads to nothing or to another file: the file, or a directory above it, was
+        /// moved.
         case elsewhere
-        /// It has no name any more: its bytes are lost when this object is released.
+        /// The file has no name any more: its bytes are lost when this object is released.
         case gone
     }
 
@@ -160,7 +161,7 @@ extension PartFile {
 }
 
 extension DirectoryHandle {
-    /// Whether `name` leads to the file with this identity.
+    /// True if `name` leads to the file with this identity.
     func holds(_ identity: FileIdentity, at name: String) throws(SystemFailure) -> Bool {
         do {
             let facts = try stat.of(name: name, in: descriptor, path: path(of: name))

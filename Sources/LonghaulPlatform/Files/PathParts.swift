@@ -29,7 +29,7 @@ package enum PathParts {
         return "/" + names.joined(separator: "/") + end
     }
 
-    /// Whether no slash is followed by another slash, or by a dot and a slash. It works byte by
+    /// True if no slash is followed by another slash, or by a dot and a slash. It works byte by
     /// byte, because a list may have a million paths.
     private static func isPlain(_ path: String) -> Bool {
         let (slash, dot) = (UInt8(ascii: "/"), UInt8(ascii: "."))

@@ -21,7 +21,8 @@ package struct SnapshotDirectory: Sendable {
     package func add(
         _ source: SourceFile, willCopy: () -> Void
     ) throws(SystemFailure) -> PartFile {
-        // As the state directory: the files in it may be nobody else's to see.
+        // The directory is private like the state directory: other users may not read the files in
+        // it.
         let directory = try DirectoryHandle.creating(path, isPrivate: true)
         var random = SystemRandom()
         let name = [random.next(), random.next()].map { String($0, radix: 36) }.joined()
@@ -91,7 +92,7 @@ package struct SnapshotDirectory: Sendable {
                 methods: [.kernel, .readAndWrite]
             ).file
         } catch {
-            // One that was cut short meanwhile is no fault of the disk.
+            // A file that was cut short meanwhile is no fault of the disk.
             throw source.isUnchanged ? error : changed
         }
         if source.isUnchanged { return file }

@@ -18,7 +18,7 @@ extension SystemFailure {
         }
     }
 
-    /// Whether a retry may succeed without a change by the user: a resource was short or busy.
+    /// True if a retry may succeed without a change by the user: a resource was short or busy.
     private var isRetryable: Bool {
         switch errno {
         case EBUSY, ESTALE, ETIMEDOUT: true

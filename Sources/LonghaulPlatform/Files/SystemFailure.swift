@@ -13,20 +13,20 @@ package struct SystemFailure: Error, Hashable, Sendable {
         self.errno = errno
     }
 
-    /// From the calling thread's `errno`, right after the call. The path is evaluated second,
-    /// because making its text may call functions that set `errno`.
+    /// Makes a failure of the calling thread's `errno`, right after the call. The path is evaluated
+    /// second, because making its text may call functions that set `errno`.
     static func last(_ operation: String, _ path: @autoclosure () -> String) -> SystemFailure {
         let number = Glibc.errno
         return SystemFailure(operation: operation, path: path(), errno: number)
     }
 
-    /// For a missing path: the failure to report if it is a dangling symbolic link.
+    /// Finds the failure to report for a missing path, if it is a dangling symbolic link.
     static func leadingNowhere(_ path: String) -> SystemFailure? {
         guard FileInspection.kind(at: path) == .link else { return nil }
         return SystemFailure(operation: "follow", path: path, errno: ENOENT)
     }
 
-    /// From the result of a shim, which is `-errno`.
+    /// Makes a failure of the result of a shim, which is `-errno`.
     static func answered(_ answer: some SignedInteger, _ operation: String, _ path: String)
         -> SystemFailure
     {
@@ -35,7 +35,7 @@ package struct SystemFailure: Error, Hashable, Sendable {
 }
 
 extension SystemFailure: CustomStringConvertible {
-    /// For logs; users see the sentence of ``longhaulError(bytesKept:)``.
+    /// Text for logs; users see the sentence of ``longhaulError(bytesKept:)``.
     package var description: String { "\(operation) \(path): \(reason)" }
 
     /// `EEXIST`.

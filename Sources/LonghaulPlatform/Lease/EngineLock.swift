@@ -37,7 +37,7 @@ package final class EngineLock: Sendable {
         return nil
     }
 
-    /// Whether the lock is held now. Takes no lock, so it cannot make a `tryAcquire` elsewhere
+    /// True if the lock is held now. Takes no lock, so it cannot make a `tryAcquire` elsewhere
     /// fail.
     package static func isHeld(in directory: String) throws(SystemFailure) -> Bool {
         let home = try DirectoryHandle(opening: directory)
@@ -99,7 +99,7 @@ package final class HostLock: Sendable {
         try check(lh_ofd_share_lock(owner.number), "flock", home.path(of: name))
     }
 
-    /// Whether a process holds it now.
+    /// True if a process holds it now.
     package static func isHeld(_ host: String, in directory: String) -> Bool {
         guard let home = try? DirectoryHandle(opening: directory) else { return false }
         let name = fileName(host)

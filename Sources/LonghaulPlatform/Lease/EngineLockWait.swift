@@ -25,7 +25,7 @@ package final class EngineLockWait: Sendable {
     /// served in no particular order.
     package func acquire(timeout: Double? = nil) throws(SystemFailure) -> EngineLock? {
         let end = timeout.map { lh_clock_boottime().addingClamped(Int64(bounding: $0 * 1e9)) }
-        // One descriptor for all tries: closing one would wake all waiters, this one included.
+        // All tries share one descriptor: closing one would wake all waiters, this one included.
         var candidate = try EngineLock.open(in: home)
         var watch = watch(candidate)
         var settling = Self.settleMilliseconds[...]

@@ -39,7 +39,7 @@ struct BoundedLog {
         return successor(of: file.number, at: path) ?? file
     }
 
-    /// Those of the descriptors that lead to the file, or to its renamed predecessor.
+    /// The descriptors among them that lead to the file, or to its renamed predecessor.
     static func leading(to path: String, of descriptors: [Int32]) -> [Int32] {
         let files = [path, path + ".1"].compactMap { try? FileLook(at: $0).identity }
         return descriptors.filter { facts(of: $0).map { files.contains($0.identity) } ?? false }

@@ -57,14 +57,14 @@ package enum CommandStream {
         }
     }
 
-    /// Whether a few bytes can be written without waiting for a reader: pipe(7) guarantees that for
+    /// True if a few bytes can be written without waiting for a reader: pipe(7) guarantees that for
     /// PIPE_BUF bytes if poll(2) reports that the pipe is writable.
     package static func isWritable(_ descriptor: Int32) -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         return uninterrupted { Int(poll(&entry, 1, 0)) } != 0
     }
 
-    /// Whether the other end of the pipe is closed.
+    /// True if the other end of the pipe is closed.
     package static func hasNoReader(_ descriptor: Int32) -> Bool {
         waitForReaderToGo(descriptor, atMost: 0)
     }

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LonghaulCore
 
-/// What the kernel tells of a process group (proc(5)).
+/// Facts of the kernel about a process group (proc(5)).
 package enum ProcessGroup {
     /// Seconds of processor time that the group's processes have used, and those of their children
     /// that were awaited. `nil` = there is no such group, or /proc cannot be read.

@@ -23,10 +23,10 @@ package struct ProcessIdentity: Hashable, Sendable {
         return ProcessIdentity(pid: pid, startTicks: facts.startTicks)
     }
 
-    /// Whether this very process is running.
+    /// True if this very process is running.
     package var isAlive: Bool { Self.of(pid: pid) == self }
 
-    /// Whether the process is stopped until it is continued (SIGSTOP, a debugger).
+    /// True if the process is stopped until it is continued (SIGSTOP, a debugger).
     package var isStopped: Bool {
         guard let facts = Self.facts(of: pid) else { return false }
         return facts.startTicks == startTicks && facts.isStopped
@@ -52,7 +52,7 @@ package struct ProcessIdentity: Hashable, Sendable {
         // and blanks.
         guard let end = stat.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
         let fields = stat[stat.utf8.index(after: end)...].split(separator: " ")
-        // From the third field, the state, on; the start is the 22nd field.
+        // Fields from the third one on, the state; the start is the 22nd field.
         guard fields.count > 19, let ticks = UInt64(fields[19]) else { return nil }
         return Facts(startTicks: ticks, state: fields[0])
     }

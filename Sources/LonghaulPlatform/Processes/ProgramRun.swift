@@ -84,7 +84,7 @@ private final class Unnamed {
     }
 }
 
-/// Whether this user could run a program now.
+/// Tells whether this user could run a program now.
 package enum Executable {
     /// `nil` = the program can be run.
     package static func obstacle(_ path: String) -> LaunchObstacle? {

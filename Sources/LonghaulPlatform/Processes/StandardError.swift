@@ -42,7 +42,7 @@ package enum StandardError {
         }
     }
 
-    /// Whether standard error is connected to the journal (systemd.exec(5), `$JOURNAL_STREAM`). The
+    /// True if standard error is connected to the journal (systemd.exec(5), `$JOURNAL_STREAM`). The
     /// variable alone is not enough: processes with a redirected standard error inherit it, too.
     package static func isJournal(environment: [String: String]) -> Bool {
         guard let stream = environment["JOURNAL_STREAM"] else { return false }

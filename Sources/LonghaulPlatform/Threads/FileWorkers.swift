@@ -60,7 +60,7 @@ package final class FileWorkers: Sendable {
         /// No job will wait for a thread any more.
         var isOver: Bool { isStopping && ready.isEmpty }
 
-        /// Whether another thread would have work.
+        /// True if another thread would have work.
         var isCrowded: Bool { !ready.isEmpty && resting == 0 && extras < extrasMax }
 
         mutating func append(_ work: Work) -> Bool {
@@ -110,7 +110,7 @@ package final class FileWorkers: Sendable {
             return next
         }
 
-        /// Whether a waiting key of that disk has become ready.
+        /// True if a waiting key of that disk has become ready.
         private mutating func leave(_ disk: UInt64) -> Bool {
             disks[disk]?.running -= 1
             if let key = disks[disk]?.waiting.popFirst() {

@@ -62,7 +62,7 @@ package final class CommitWatch: Sendable {
         return woken
     }
 
-    /// Whether one of the pending events concerns these files.
+    /// True if one of the pending events concerns these files.
     private func takeWrites() -> Bool {
         guard let watch else { return true }
         var isOurs = false

@@ -13,9 +13,9 @@ package struct CurlCapabilities: Hashable, Sendable {
     package var ssh: String?
     /// The schemes that it supports, of those that Longhaul uses.
     package var schemes: [String]
-    /// Whether several threads may initialize the same libcurl at once.
+    /// True if several threads may initialize the same libcurl at once.
     package var isThreadSafe: Bool
-    /// Whether it is new enough and supports http.
+    /// True if it is new enough and supports http.
     package var isUsable: Bool
 
     /// This process's libcurl. May be read on any thread, at any time.

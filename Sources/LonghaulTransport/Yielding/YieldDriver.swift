@@ -9,13 +9,14 @@ final class YieldDriver {
     let pools: ConnectionPools
     /// Requests on the wire that yield.
     var activeRequests = 0
-    /// Of bodies that come, and of bodies that go: the two directions of a line have a queue each.
+    /// Controls of bodies that come, and of bodies that go: the two directions of a line have a
+    /// queue each.
     private var receiving = YieldControl()
     private var sending = YieldControl()
     private var nextTick: Int64 = 0
     private var lastMoved: Int64 = 0
     private var nextReport: Int64 = 0
-    /// By cookie.
+    /// Samples by cookie.
     private var seen: [UInt64: Seen] = [:]
 
     private struct Seen {
@@ -79,7 +80,7 @@ final class YieldDriver {
     private func samples(
         of sockets: UnsafeMutableBufferPointer<lh_socket>, users: [EasyHandle], now: Int64
     ) -> [Held] {
-        // By whether their bodies go.
+        // The sockets in use, and whether their bodies go.
         var inUse: [Int32: Bool] = [:]
         for user in users where user.url.hasPrefix("http") {
             inUse[user.curl.socket] = user.request?.sendsBody
