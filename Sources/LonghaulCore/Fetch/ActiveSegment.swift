@@ -24,6 +24,8 @@ package struct ActiveSegment: Hashable, Sendable {
     /// It asks whether the version of the kept file is still the current one: else a 304 answers
     /// nothing.
     package internal(set) var asksForChange = false
+    /// See ``ResumeJudgement/isUnderOtherName``.
+    package internal(set) var isUnderOtherName = false
     /// False while its body is held back: its cell still says where it was meant to begin, in a
     /// version that may be given up by now. What it says then is nothing that was written.
     package var isOpen = true

@@ -171,6 +171,9 @@ package struct FetchBytes: Sendable {
     /// Not before what is held has been compared with what came: until then the answer may be of
     /// another version, and a shorter length would make a whole file of what is held.
     mutating func learnVersion(_ segment: ActiveSegment, askedFor url: String) {
+        if segment.isUnderOtherName, let head = segment.head {
+            state.validator?.rename(Validator(head, start: segment.ask.start))
+        }
         guard case .append? = segment.decision, let head = segment.head,
             !isVersionKnown || !state.askedURL.isExactly(url)
         else { return }

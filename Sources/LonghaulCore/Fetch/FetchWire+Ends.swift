@@ -189,6 +189,9 @@ extension FetchWire {
                 return unusable(reason.description)
             }
             fromZero = reason
+        case .empty(.otherName)?:
+            // It had been asked under a name; the next request does without.
+            bytes.state.emptyAnswers += 1
         case .empty?, .redirect?, .fresh?, .append?, .skip?, .restart?, .fail?, .dropSegment?,
             nil:
             bytes.state.emptyAnswers += 1

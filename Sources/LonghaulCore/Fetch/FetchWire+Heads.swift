@@ -11,6 +11,7 @@ extension FetchWire {
         segments[index].head = head
         heard(index, at: context.now.monotonic)
         segments[index].decision = judgement.decision
+        segments[index].isUnderOtherName = judgement.isUnderOtherName
         run.lastHTTPVersion = head.httpVersion
         step.writes +=
             asked(context)?.writes(after: head, judgement, segment.ask, now: context.now.wall) ?? []
@@ -52,13 +53,14 @@ extension FetchWire {
         guard let index = segments.firstIndex(where: { $0.key == key }), segments[index].isOpen
         else { return }
         let segment = segments[index]
-        let decision = judge(
+        let judgement = judge(
             segment.ask, head, pinned: bytes.state.validator,
-            maxSize: target.request.options.maxSize
-        ).decision
+            maxSize: target.request.options.maxSize)
+        let decision = judgement.decision
         func accept() {
             segments[index].head = head
             segments[index].decision = decision
+            segments[index].isUnderOtherName = judgement.isUnderOtherName
         }
         switch decision {
         case .append(let plan):

@@ -17,7 +17,7 @@ package struct ResponseHead: Hashable, Sendable {
     /// When the head arrived.
     package var receivedAt: Timestamp { didSet { read() } }
     /// A redirect had led to another origin.
-    package var isElsewhere = false
+    package var isElsewhere = false { didSet { if isElsewhere != oldValue { read() } } }
     /// It came through a proxy, and may be its.
     package var isProxied = false
     /// What it says of the version that it belongs to. Read once, where the head arrives: on the
@@ -38,6 +38,11 @@ package struct ResponseHead: Hashable, Sendable {
         self.httpVersion = httpVersion
         self.receivedAt = receivedAt
         read()
+    }
+
+    /// The origin that answered, where a redirect had led to another.
+    var otherOrigin: String? {
+        isElsewhere ? (try? URLParts(effectiveURL))?.origin ?? effectiveURL : nil
     }
 
     private mutating func read() {

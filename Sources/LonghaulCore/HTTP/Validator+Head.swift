@@ -26,6 +26,7 @@ extension Validator {
             etag = value
         }
         lastModifiedIsStrong = Validator.isStrong(lastModified, in: head)
+        if isNamed { origin = head.otherOrigin }
         digest = DigestField.announced(by: head)
     }
 

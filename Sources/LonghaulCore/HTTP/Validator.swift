@@ -17,11 +17,18 @@ package struct Validator: Hashable, Sendable, Codable {
     /// The mirror that names it so; `nil` = the request's own URL does.
     package var mirror: String?
 
+    /// The origin that gave the names, where a redirect had led to another than the request's;
+    /// `nil` = the request's own.
+    package var origin: String?
+    /// Bytes are held that came under another name, by length and overlap alone.
+    package var isJoined: Bool?
+
     /// What a server calls a version.
     package struct Name: Hashable, Sendable, Codable {
         package var etag: String?
         package var lastModified: String?
         package var lastModifiedIsStrong: Bool
+        package var origin: String?
     }
 
     package init(
@@ -42,13 +49,15 @@ extension Validator {
     private var name: Name? {
         guard isNamed else { return nil }
         return Name(
-            etag: etag, lastModified: lastModified, lastModifiedIsStrong: lastModifiedIsStrong)
+            etag: etag, lastModified: lastModified, lastModifiedIsStrong: lastModifiedIsStrong,
+            origin: origin)
     }
 
     private mutating func adoptName(_ name: Name?) {
         etag = name?.etag
         lastModified = name?.lastModified
         lastModifiedIsStrong = name?.lastModifiedIsStrong ?? false
+        origin = name?.origin
     }
 
     /// What of it holds for another URL of the same bytes: the length, and a digest.
@@ -69,5 +78,11 @@ extension Validator {
     /// A source that had no name for this version has proven to have it, and names it so.
     package mutating func adopt(_ answer: Validator) {
         if name == nil { adoptName(answer.name) }
+    }
+
+    /// Another server, which calls it otherwise, has proven to have this version.
+    package mutating func rename(_ answer: Validator) {
+        adoptName(answer.name)
+        isJoined = true
     }
 }

@@ -20,6 +20,8 @@ package struct FetchState: Hashable, Sendable {
     package var attempts: Int = 0
     /// Times that held bytes were given up.
     package var restarts: Int = 0
+    /// The digest of a file that several sources had brought was wrong, and it was begun anew.
+    package var isDigestRefuted = false
     /// Attempts in a row without a gain: feeds back-off and `--retries`.
     package var fruitlessAttempts: Int = 0
     /// Answers in a row that brought no byte although a range was asked for: at two, one start from

@@ -21,6 +21,16 @@ package struct RangeRequest: Hashable, Sendable {
         case restarting(RestartReason)
     }
 
+    /// What another name for the version means, from the origin that gave the first one.
+    package enum Names: Hashable, Sendable {
+        /// Another version.
+        case prove
+        /// With the same date and length nothing: its servers have entity tags of their own.
+        case varyByTag
+        /// With the same length nothing: the user's digest decides in the end.
+        case yieldToDigest
+    }
+
     package var proof: Proof
     /// File offset of the first missing byte.
     package var position: Int64
@@ -36,6 +46,7 @@ package struct RangeRequest: Hashable, Sendable {
     package var isForMirror = false
     /// By the file's name it is no page.
     package var isForNoPage = false
+    package var names = Names.prove
     /// What a cache on the way has stored is of no use.
     package var bypassesCaches = false
 

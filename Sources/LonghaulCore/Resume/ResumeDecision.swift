@@ -30,6 +30,8 @@ package enum ResumeDecision: Hashable, Sendable {
         /// 206 to If-Range that does not say which version it is of (RFC 9110 §15.3.7 demands the
         /// ETag).
         case versionMissing
+        /// It comes from a server that may have names of its own for the version.
+        case otherName
         /// 416, or a 206 with nothing new, although the server says that it has more bytes.
         case rangeRefused
     }
@@ -39,6 +41,9 @@ package enum ResumeDecision: Hashable, Sendable {
 package struct ResumeJudgement: Hashable, Sendable {
     package var decision: ResumeDecision
     package var learned: OriginLesson?
+    /// What comes is of the version that is held by length and overlap (or digest) alone: its
+    /// server calls that otherwise, or may.
+    package var isUnderOtherName = false
 
     package init(_ decision: ResumeDecision, learned: OriginLesson? = nil) {
         self.decision = decision
@@ -88,6 +93,16 @@ extension ResumeDecision {
         case .restart: return .hold
         case .redirect: return .redirect
         case .alreadyComplete, .restartFromZero, .dropSegment, .empty, .fail: return .refuse
+        }
+    }
+
+    /// What is held stays, and the body adds to it.
+    var isOfHeldVersion: Bool {
+        switch self {
+        case .append, .skip: true
+        case .fresh, .restart, .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .empty,
+            .fail:
+            false
         }
     }
 

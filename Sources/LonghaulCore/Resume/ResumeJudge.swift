@@ -16,7 +16,9 @@ struct ResumeJudge {
     let maxSize: Int64?
 
     var judgement: ResumeJudgement {
-        let judgement = byStatus
+        var judgement = byStatus
+        judgement.isUnderOtherName =
+            judgement.decision.isOfHeldVersion && isUnderOtherName(Validator(head))
         guard ask.isForMirror else { return judgement }
         switch judgement.decision {
         // No source could prove anything: there is no better than this mirror.
@@ -64,6 +66,34 @@ struct ResumeJudge {
             "the file has \(size), more than the \(SizeText.shown(maxSize)) allowed;"
             + " raise --max-size"
         return ResumeJudgement(.fail(Failure(.permanent, LonghaulError(.tooLarge, text))))
+    }
+
+    // MARK: Names
+
+    /// An entity tag is about one resource (RFC 9110 §8.8.3): what another origin calls a version
+    /// proves nothing, equal or not. Length and overlap decide then.
+    private func isUnderOtherName(_ answer: Validator) -> Bool {
+        guard head.scheme == .http, pinned.isNamed else { return false }
+        if pinned.origin != head.otherOrigin { return true }
+        guard ask.names != .prove, case .different(let evidence) = pinned.match(answer)
+        else { return false }
+        switch ask.names {
+        case .prove: return false
+        case .varyByTag: return evidence == .etag && pinned.hasDateAndLength(of: answer)
+        case .yieldToDigest: return evidence == .etag || evidence == .lastModified
+        }
+    }
+
+    private func match(_ answer: Validator) -> VersionMatch {
+        isUnderOtherName(answer) ? pinned.withoutIdentity.match(answer) : pinned.match(answer)
+    }
+
+    /// What is asked under a name that says nothing of the answer: the same range without If-Range
+    /// shows whether it is the same version all the same, where its length is known.
+    private func askedByOtherName(_ answer: Validator, _ match: VersionMatch) -> ResumeJudgement? {
+        guard ask.isConditional, match == .unknown, isUnderOtherName(answer) else { return nil }
+        return ResumeJudgement(
+            pinned.length == nil ? .restartFromZero(.nothingToProve) : .empty(.otherName))
     }
 
     // MARK: 200: the whole file
@@ -116,10 +146,14 @@ struct ResumeJudge {
         if head.headers.contentCoding != ask.heldCoding {
             return ResumeJudgement(.restart(.codingChanged, answer))
         }
-        switch pinned.match(answer) {
+        let match = match(answer)
+        if pinned.length != nil, let judgement = askedByOtherName(answer, match) {
+            return judgement
+        }
+        switch match {
         case .different(let evidence):
             return ResumeJudgement(.restart(.changed(evidence), answer))
-        case .unknown where !isAsLongAtMirror(answer):
+        case .unknown where !isAsLongElsewhere(answer):
             // The same length tells a server that sends no parts from another file.
             let ignoresRanges =
                 !ask.isConditional && answer.length != nil && answer.length == pinned.length
@@ -133,8 +167,9 @@ struct ResumeJudge {
     }
 
     /// Another server has its own names for versions: length and overlap prove, as with a 206.
-    private func isAsLongAtMirror(_ answer: Validator) -> Bool {
-        ask.isForMirror && answer.length != nil && answer.length == pinned.length
+    private func isAsLongElsewhere(_ answer: Validator) -> Bool {
+        (ask.isForMirror || isUnderOtherName(answer)) && answer.length != nil
+            && answer.length == pinned.length
     }
 
     private func skip(_ answer: Validator, comparing overlap: Int64) -> ResumeJudgement {
@@ -158,7 +193,7 @@ struct ResumeJudge {
     private func fullForSegment(_ answer: Validator) -> ResumeJudgement {
         // Passing over all that lies before a segment would fetch the file twice. That the version
         // is not named proves nothing against the bytes that another request is bringing.
-        switch pinned.match(answer) {
+        switch match(answer) {
         case .different(let evidence):
             ResumeJudgement(.restartFromZero(.changed(evidence)))
         case .same, .similar, .unknown: ResumeJudgement(.dropSegment)
@@ -186,7 +221,7 @@ struct ResumeJudge {
         if let refusal = tooLarge(answer.length, atLeast: rangeEnd ?? ask.position) {
             return refusal
         }
-        let match = pinned.match(answer)
+        let match = match(answer)
         if case .different(let evidence) = match {
             // If-Range promised a 200 for another version.
             return ResumeJudgement(
@@ -204,6 +239,7 @@ struct ResumeJudge {
     }
 
     private func accept(_ answer: Validator, _ match: VersionMatch) -> ResumeJudgement {
+        if let judgement = askedByOtherName(answer, match) { return judgement }
         switch ask.proof {
         case .entityTag:
             // It must be there (RFC 9110 §15.3.7).
@@ -214,7 +250,8 @@ struct ResumeJudge {
             // same: the overlap has to prove it.
             if answer.lastModified == nil { return versionMissing }
         case .overlap:
-            if ask.overlap == 0 && match != .same {
+            let comparesAll = ask.overlap == ask.position
+            if match != .same, ask.overlap == 0 || (!comparesAll && !provesByLength(answer)) {
                 return ResumeJudgement(.restartFromZero(.nothingToProve))
             }
             // Stored, then, is neither tag nor date that came back: the length has to speak.
@@ -236,6 +273,11 @@ struct ResumeJudge {
             plan.isCutAtEnd = true
         }
         return ResumeJudgement(.append(plan))
+    }
+
+    /// Of a version under another name nothing is known but the length.
+    private func provesByLength(_ answer: Validator) -> Bool {
+        pinned.length != nil || !isUnderOtherName(answer)
     }
 
     /// Ask again without If-Range, for an overlap.
@@ -288,7 +330,7 @@ struct ResumeJudge {
         var answer = Validator(head)
         answer.length = total  // Content-Length is that of the error page
         answer.digest = nil
-        if case .different(let evidence) = pinned.match(answer) {
+        if case .different(let evidence) = match(answer) {
             return ResumeJudgement(.restartFromZero(.changed(evidence)))
         }
         if ask.position == total, !ask.isExtra, provesSameVersion(answer) {
@@ -304,9 +346,9 @@ struct ResumeJudge {
     /// With If-Range, another version would have been answered with 200 (RFC 9110 §13.1.5 comes
     /// before §14.2); without, the tag or date must have come along.
     private func provesSameVersion(_ answer: Validator) -> Bool {
-        switch pinned.match(answer) {
+        switch match(answer) {
         case .same: true
-        case .similar, .unknown: ask.isConditional
+        case .similar, .unknown: ask.isConditional && !isUnderOtherName(answer)
         case .different: false
         }
     }

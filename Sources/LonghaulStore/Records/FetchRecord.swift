@@ -15,7 +15,7 @@ enum FetchRecord {
         id, generation, partPath, partDevice, partInode, durable, validator, bytesTotal, \
         bytesFetched, attempts, restarts, fruitlessAttempts, emptyAnswers, source, effectiveURL, \
         proposedName, contentCoding, askedURL, response, partBirth, publication, \
-        partMount, prefetched, upload
+        partMount, prefetched, upload, digestRefuted
         """
 
     static let select = "SELECT \(columns), leader FROM fetch WHERE id = ?"
@@ -26,13 +26,14 @@ enum FetchRecord {
         restarts = ?11, fruitlessAttempts = ?12, emptyAnswers = ?13, source = ?14, \
         effectiveURL = ?15, proposedName = ?16, contentCoding = ?17, \
         askedURL = ?18, response = ?19, partBirth = ?20, publication = ?21, \
-        partMount = ?22, prefetched = ?23, upload = ?24 WHERE id = ?1
+        partMount = ?22, prefetched = ?23, upload = ?24, digestRefuted = ?25 \
+        WHERE id = ?1
         """
 
     static let insert = """
         INSERT INTO fetch (\(columns)) \
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-        ?18, ?19, ?20, ?21, ?22, ?23, ?24)
+        ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)
         """
 
     /// The id is bound separately: it is NULL for a new row.
@@ -60,6 +61,7 @@ enum FetchRecord {
         statement.bind(22, state.partMount)
         statement.bind(23, state.isPrefetched)
         statement.bind(24, state.upload.map { StoredJSON.encode($0) })
+        statement.bind(25, state.isDigestRefuted)
     }
 
     /// Values that cannot be read count as unknown: bytes whose ranges or validator are lost are
@@ -91,7 +93,8 @@ enum FetchRecord {
         state.partMount = row.optionalText(21)
         state.isPrefetched = row.bool(22)
         state.upload = row.optionalText(23).flatMap { StoredJSON.decode(UploadState.self, $0) }
-        state.leader = row.optionalInt64(24).map(TransferID.init(rawValue:))
+        state.isDigestRefuted = row.bool(24)
+        state.leader = row.optionalInt64(25).map(TransferID.init(rawValue:))
         return state
     }
 }

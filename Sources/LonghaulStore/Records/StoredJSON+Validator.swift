@@ -6,7 +6,8 @@ extension StoredJSON {
     static func text(_ validator: Validator) -> String {
         var text: [UInt8] = [UInt8(ascii: "{")]
         text.reserveCapacity(256)
-        guard validator.elsewhere == nil, validator.mirror == nil,
+        guard validator.elsewhere == nil, validator.mirror == nil, validator.origin == nil,
+            validator.isJoined == nil,
             add("\"digest\":\"", validator.digest, to: &text),
             add("\"etag\":\"", validator.etag, to: &text),
             add("\"lastModified\":\"", validator.lastModified, to: &text)

@@ -46,6 +46,21 @@ import Testing
                     created: created))
         }
 
+        /// A later run of a fetch that holds bytes.
+        init(state: FetchState) {
+            created = false
+            var request = TransferRequest(url: "http://h/f", destination: .file("/d/f"))
+            request.options.connections = .exactly(1)
+            machine = FetchMachine(
+                transfer: TransferID(rawValue: 1), request: request, destination: "/d/f",
+                deadline: nil, state: state, firstSerial: 1)
+            take(machine.begin())
+            event(
+                .prepared(
+                    FileIdentity(device: 1, inode: 1), path: "/d/.f.1.longhaul-part",
+                    created: false))
+        }
+
         mutating func event(_ event: FetchEvent) {
             var context = FetchContext(
                 now: now, origin: origin, connectionsAllowed: 6, seed: 1)

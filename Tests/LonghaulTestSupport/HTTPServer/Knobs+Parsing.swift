@@ -26,7 +26,7 @@ extension Knobs {
     /// Takes the value (nil: none was given) and returns what is wrong with it.
     private typealias Setter = @Sendable (inout Knobs, String?) -> String?
 
-    private static let repeatable: Set = ["header", "noheader"]
+    private static let repeatable: Set = ["header", "noheader", "redirect"]
 
     private static let setters: [String: Setter] = [fileKnobs, rangeKnobs, answerKnobs, wireKnobs]
         .reduce(into: [:]) { all, some in all.merge(some) { _, _ in preconditionFailure() } }
@@ -58,7 +58,7 @@ extension Knobs {
         "status": code(\.status), "statuses": number(\.statuses),
         "statusafter": number(\.statusafter), "304": flag(\.notModified),
         "retryafter": number(\.retryafter), "retryafterdate": signed(\.retryafterdate),
-        "pageat": number(\.pageat), "redirect": text(\.redirect), "redirects": number(\.redirects),
+        "pageat": number(\.pageat), "redirect": list(\.redirect), "redirects": number(\.redirects),
         "redirectcode": { knobs, value in
             guard let value, let code = Int(value), (300...399).contains(code) else {
                 return "not a redirection status"

@@ -77,7 +77,8 @@ package struct Knobs: Sendable, Equatable {
     package var retryafterdate: Int?
     /// The request with this number gets the login page of a network.
     package var pageat: Int?
-    package var redirect: String?
+    /// `redirect=URL`, repeatable: each request is sent to the next one.
+    package var redirect: [String] = []
     package var redirectcode = 302
     /// This many hops, each to the same path with one hop less.
     package var redirects = 0

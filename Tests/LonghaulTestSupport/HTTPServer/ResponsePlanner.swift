@@ -87,7 +87,8 @@ struct ResponsePlanner {
             let query = (rest.map(String.init) + left).joined(separator: "&")
             return redirection("\(here.path)?\(query)", knobs)
         }
-        return knobs.redirect.map { redirection($0, knobs) }
+        if knobs.redirect.isEmpty { return nil }
+        return redirection(knobs.redirect[(visit.request - 1) % knobs.redirect.count], knobs)
     }
 
     private func redirection(_ location: String, _ knobs: Knobs) -> ResponsePlan {
