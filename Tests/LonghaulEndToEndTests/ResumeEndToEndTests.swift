@@ -39,6 +39,10 @@ import Testing
             knobs: "etag=v1&wrongstart=7", statuses: [200, 206, 200], range: exact,
             ifRange: "\"v1\"", restarts: 1),
         Row(
+            knobs: "etag=v1&wrongstart=-8192", statuses: [200, 206], range: exact,
+            ifRange: "\"v1\""),
+        Row(knobs: "wrongstart=-8192", statuses: [200, 206], range: early),
+        Row(
             knobs: "etag=v1&wrongtotal=7", statuses: [200, 206, 200], range: exact,
             ifRange: "\"v1\"", restarts: 1),
         Row(
@@ -139,6 +143,17 @@ import Testing
         Row(
             knobs: "etag=v1&status=204&statusafter=1&statuses=2", statuses: [200, 204, 204, 200],
             range: exact, ifRange: "\"v1\""),
+        Row(
+            knobs: "etag=v1&rangestatus=500", statuses: [200, 500, 500, 200], range: exact,
+            ifRange: "\"v1\""),
+        Row(
+            knobs: "rangestatus=502", statuses: [200, 502, 502, 200], range: early, restarts: 1),
+        Row(
+            knobs: "etag=v1&rangestatus=403", statuses: [200, 403, 200], range: exact,
+            ifRange: "\"v1\""),
+        Row(
+            knobs: "etag=v1&rangestatus=400", statuses: [200, 400, 200], range: exact,
+            ifRange: "\"v1\""),
         Row(
             knobs: "etag=v1&empty206", statuses: [200, 206, 200], range: exact,
             ifRange: "\"v1\"", restarts: 1),

@@ -36,7 +36,7 @@ import Testing
 
                 """, code: "conflict"),
         Row(
-            typed: ["get", "http://h/g?token=1", "http://h/g?token=1"], status: 5,
+            typed: ["get", "http://h/g?token=1", "http://h/g?token=2"], status: 5,
             says: """
                 longhaul: /DIR/g is already the destination of http://h/g?token=REDACTED \
                 earlier in the same batch; give each a name of its own

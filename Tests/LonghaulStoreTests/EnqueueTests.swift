@@ -65,7 +65,9 @@ import Testing
 
     @Test func aConflictRecordsNothingOfTheBatch() throws {
         let scratch = try ScratchStore()
-        let batch = ["/d/1", "/d/2", "/d/1"].map { NewTransfer.sample($0, session: "s") }
+        let batch = ["/d/1", "/d/2", "/d/1"].enumerated().map { number, path in
+            NewTransfer.sample(path, session: "s") { $0.url += "?\(number)" }
+        }
         let error = try refusal { _ = try scratch.store.wants.enqueue(batch, now: .start) }
         #expect(error.code == .conflict)
         #expect(try scratch.store.transfers.counts().isEmpty)
@@ -78,7 +80,9 @@ import Testing
 
     @Test func keepGoingRecordsTheOthers() throws {
         let scratch = try ScratchStore()
-        let batch = ["/d/1", "/d/1", "/d/2"].map { NewTransfer.sample($0) }
+        let batch = ["/d/1", "/d/1", "/d/2"].enumerated().map { number, path in
+            NewTransfer.sample(path) { $0.url += "?\(number)" }
+        }
         let outcomes = try scratch.store.wants.enqueue(batch, now: .start, keepGoing: true)
         guard case .recorded = outcomes[0], case .refused(let error) = outcomes[1],
             case .recorded = outcomes[2]
@@ -183,7 +187,8 @@ import Testing
         var paths = (0..<250).map { "/d/\($0)" }
         paths += ["/d/249", "/d/3"]
         let outcomes = try scratch.store.wants.enqueue(
-            paths.map { .sample($0) }, now: .start, keepGoing: true)
+            paths.enumerated().map { number, path in .sample(path) { $0.url += "?\(number)" } },
+            now: .start, keepGoing: true)
         let refused = outcomes.compactMap { outcome -> String? in
             guard case .refused(let error) = outcome else { return nil }
             return error.message.split(separator: " ").first.map(String.init)

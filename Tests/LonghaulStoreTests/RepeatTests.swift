@@ -56,6 +56,30 @@ import Testing
         }
     }
 
+    /// As a line that stands twice in a list, at any distance.
+    @Test(arguments: [1, 600]) func twiceInOneBatchIsOne(distance: Int) throws {
+        let others = (2...distance + 1).map { number in
+            NewTransfer.sample("/d/\(number)") { $0.url += "?\(number)" }
+        }
+        let first = NewTransfer.sample("/d/1")
+        let spelt = NewTransfer.sample("/d/1") {
+            $0.url = "HTTPS://A.example:443/x/../file#top"
+            $0.priority = .high
+        }
+        let another = NewTransfer.sample("/d/1") { $0.url += "?2" }
+        let outcomes = try scratch.store.wants.enqueue(
+            [first, first] + others + [spelt, another], now: .start, keepGoing: true)
+        guard case .recorded(let id, _) = outcomes[0], case .refused(let error)? = outcomes.last
+        else {
+            Issue.record("\(outcomes)")
+            return
+        }
+        #expect(outcomes[1] == existing(id) && outcomes[outcomes.count - 2] == existing(id))
+        #expect(error.code == .conflict)
+        #expect(try scratch.store.transfers.counts() == [.waiting: distance + 1])
+        #expect(try scratch.store.transfers.find(id, now: .start)?.priority == .high)
+    }
+
     @Test func whatIsSaidAnewIsChanged() throws {
         let epoch = try scratch.lead()
         let id = try scratch.add("/d/1") {

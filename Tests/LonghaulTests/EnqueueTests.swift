@@ -22,6 +22,13 @@ import Testing
             url: "http://127.0.0.1:1/\(number)", destination: .file(home.file("f\(number)").path))
     }
 
+    /// For the same file from another URL.
+    private func conflicting(with number: Int) -> TransferRequest {
+        var request = request(number)
+        request.url += "?other"
+        return request
+    }
+
     /// The outcomes, and what ended it all.
     private func enqueue(
         _ count: Int, keepGoing: Bool = false, _ make: (Int) throws -> TransferRequest
@@ -242,7 +249,7 @@ import Testing
     func theFirstRefusalEndsAll(at number: Int, later: Int) throws {
         let (outcomes, error) = enqueue(6000) {
             if $0 == number + later { throw Torn(at: $0) }
-            return self.request($0 == number && $0 > 0 ? 0 : $0)
+            return $0 == number && $0 > 0 ? self.conflicting(with: 0) : self.request($0)
         }
         if number == 0 {
             #expect(error as? Torn == Torn(at: later))
@@ -257,7 +264,7 @@ import Testing
     @Test func theOthersAreRecordedWhenAsked() throws {
         let (outcomes, error) = enqueue(2000, keepGoing: true) {
             var request = self.request($0)
-            if $0 % 10 == 3 { request = self.request($0 - 1) }
+            if $0 % 10 == 3 { request = self.conflicting(with: $0 - 1) }
             if $0 % 10 == 7 { request.url = "gopher://x/" }
             return request
         }

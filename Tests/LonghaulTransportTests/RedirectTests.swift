@@ -6,7 +6,7 @@ import Testing
 struct RedirectTests {
     private static let fields = [
         ("Range", "bytes=5-"), ("If-Range", "\"tag\""), ("Accept-Encoding", "identity"),
-        ("Cache-Control", "no-cache"),
+        ("Cache-Control", "no-cache"), ("Referer", "http://h/page"),
         ("Authorization", "Bearer secret"), ("Cookie", "id=secret"), ("X-Token", "secret"),
     ]
 
@@ -75,6 +75,8 @@ struct RedirectTests {
         #expect(sent.value("Accept-Encoding") == "identity")
         // The answer to ask past is the one that a cache over there holds.
         #expect(sent.value("Cache-Control") == "no-cache")
+        // Servers that keep others from linking to their files ask for it.
+        #expect(sent.value("Referer") == "http://h/page")
         #expect(sent.fields.contains { $0.contains("secret") || $0.contains("bWU6") } == false)
     }
 
@@ -156,6 +158,18 @@ struct RedirectTests {
         }
         let all = [["Cookie: mine=2"], ["Cookie: id=1; mine=2"], []]
         #expect(sent == all + all)
+    }
+
+    /// One without a value is not sent, and takes away what would be sent of that name.
+    @Test func aFieldWithoutAValueIsNotSent() async throws {
+        let server = try ScriptedServer { _ in [answer(body: [9])] }
+        let wire = try Wire()
+        let fields = [("User-Agent", ""), ("Accept", ""), ("X-A", ""), ("X-B", "1")]
+        let outcome = try await wire.run(wire.request(server.url(), PartFile(), headers: fields))
+        #expect(outcome.failure == nil)
+        let sent = try #require(server.requests.first)
+        for name in ["User-Agent", "Accept", "X-A"] { #expect(sent.value(name) == nil) }
+        #expect(sent.value("X-B") == "1")
     }
 
     @Test func aLongRedirectBodyIsNotRead() async throws {

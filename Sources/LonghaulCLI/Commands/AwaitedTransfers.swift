@@ -38,7 +38,8 @@ struct AwaitedTransfers {
             throw InputProblem(error: error, line: line)
         }
         let ids = outcomes.compactMap(\.id).uniqued
-        let existing = outcomes.compactMap(\.existing).uniqued
+        let recorded = Set(outcomes.compactMap(\.recorded))
+        let existing = ids.filter { !recorded.contains($0) }
         if !existing.isEmpty {
             try console.sayRecordedAlready(existing, in: queue, goesOn: true)
             _ = try queue.resume(.ids(existing))
@@ -149,10 +150,10 @@ extension EnqueueOutcome {
         }
     }
 
-    fileprivate var existing: TransferID? {
+    fileprivate var recorded: TransferID? {
         switch self {
-        case .existing(let id, destination: _): id
-        case .recorded, .skipped, .refused: nil
+        case .recorded(let id, destination: _): id
+        case .existing, .skipped, .refused: nil
         }
     }
 }

@@ -3,9 +3,10 @@ import Longhaul
 /// The outcomes of the requests of one command, in little memory: consecutive ids are one range.
 final class BatchRecord {
     private(set) var ids = IDRuns()
-    /// Those of them that were there before.
+    /// Those of them that were there before the command.
     private(set) var existing = IDRuns()
     private(set) var skippedCount = 0
+    private var firstRecorded: Int64?
     private var firstRefusal: LonghaulError?
     /// The lines of the requests that were handed over and not yet answered, oldest first.
     private var unanswered: [(line: Int?, hasChecksum: Bool)] = []
@@ -25,10 +26,12 @@ final class BatchRecord {
     func record(_ outcome: EnqueueOutcome, on console: Console) {
         let (line, hasChecksum) = answered()
         switch outcome {
-        case .recorded(let id, destination: _): ids.append(id.rawValue)
+        case .recorded(let id, destination: _):
+            ids.append(id.rawValue)
+            firstRecorded = firstRecorded ?? id.rawValue
         case .existing(let id, destination: _):
             ids.append(id.rawValue)
-            existing.append(id.rawValue)
+            if id.rawValue < firstRecorded ?? .max { existing.append(id.rawValue) }
         case .skipped(let destination):
             skippedCount += 1
             console.skipped(destination, isCompared: !hasChecksum)

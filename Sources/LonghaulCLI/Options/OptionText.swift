@@ -111,7 +111,8 @@ enum OptionText {
                     .unsupported, "\(place)'\(url)': \(URLProblem.noScheme)")
             case .unsupportedScheme:
                 throw LonghaulError(.unsupported, "\(place)'\(url)': \(error)")
-            case .empty, .tooLong, .badCharacter, .noScheme, .missingHost, .badHost, .badPort:
+            case .empty, .tooLong, .badCharacter, .noScheme, .badUser, .missingHost, .badHost,
+                .badPort:
                 throw .usage("\(place)'\(url)': \(error)")
             }
         }

@@ -15,7 +15,7 @@ package struct ActiveSegment: Hashable, Sendable {
     package var written: Int64
     package var received: Int64 = 0
     package var head: ResponseHead?
-    package var decision: ResumeDecision?
+    package var judgement: ResumeJudgement?
     package var isParallel: Bool
     /// When it was sent, or something last came of it.
     package internal(set) var heardAt: Instant
@@ -24,8 +24,6 @@ package struct ActiveSegment: Hashable, Sendable {
     /// It asks whether the version of the kept file is still the current one: else a 304 answers
     /// nothing.
     package internal(set) var asksForChange = false
-    /// See ``ResumeJudgement/isUnderOtherName``.
-    package internal(set) var isUnderOtherName = false
     /// False while its body is held back: its cell still says where it was meant to begin, in a
     /// version that may be given up by now. What it says then is nothing that was written.
     package var isOpen = true
@@ -48,6 +46,11 @@ package struct ActiveSegment: Hashable, Sendable {
         written = start
     }
 
+    /// The head told which of the body's bytes are new.
+    mutating func begins(_ plan: BodyPlan) {
+        begins(at: plan.position + plan.compare, end: plan.end)
+    }
+
     /// The head told where the body's bytes go.
     mutating func begins(at start: Int64, end: Int64?) {
         assert(start >= 0, "a body begins in the file")
@@ -58,6 +61,8 @@ package struct ActiveSegment: Hashable, Sendable {
 }
 
 extension ActiveSegment {
+    package var decision: ResumeDecision? { judgement?.decision }
+
     /// Whether the end of its body is the end of the file.
     var bringsTheWhole: Bool {
         switch decision {

@@ -31,19 +31,6 @@ package struct FetchBytes: Sendable {
         return (gap.lowerBound, gap.upperBound == total ? nil : gap.upperBound)
     }
 
-    /// What is known of the origin, as the next request uses it. What a proxy did is not
-    /// remembered: after an answer that brought nothing the next rung of the ladder is tried all
-    /// the same.
-    func ways(of origin: OriginMemory) -> OriginMemory {
-        var ways = origin
-        if state.emptyAnswers > 0 {
-            ways.mishandlesIfRange = true
-        } else if have.count <= Limits.ifRangeTrialBytes {
-            ways.mishandlesIfRange = false
-        }
-        return ways
-    }
-
     // MARK: - The part file
 
     /// - Parameters:
@@ -78,6 +65,7 @@ package struct FetchBytes: Sendable {
     /// overwritten.
     mutating func void(_ reason: RestartReason, of transfer: TransferID, _ step: inout FetchStep) {
         let lost = have.count
+        if reason == .digestDiffers { state.isDigestRefuted = true }
         forgetAll()
         checkpoints.void(&step)
         rangesProven = false
@@ -154,8 +142,10 @@ package struct FetchBytes: Sendable {
         state.effectiveURL = head.effectiveURL
         state.contentCoding = head.headers.contentCoding
         // Even if this transfer does not ask for it: another that shares the fetch may.
-        state.proposedName = head.headers["Content-Disposition"]
-            .flatMap(ContentDisposition.fileName).flatMap(FileNaming.sanitised)
+        state.proposedName =
+            head.headers["Content-Disposition"].flatMap(ContentDisposition.fileName)
+            .flatMap(FileNaming.sanitised)
+            ?? FileNaming.name(redirectedTo: head.effectiveURL, from: url)
     }
 
     /// The first answer of a representation says what it is; those that bring the rest add nothing.
@@ -171,7 +161,7 @@ package struct FetchBytes: Sendable {
     /// Not before what is held has been compared with what came: until then the answer may be of
     /// another version, and a shorter length would make a whole file of what is held.
     mutating func learnVersion(_ segment: ActiveSegment, askedFor url: String) {
-        if segment.isUnderOtherName, let head = segment.head {
+        if segment.judgement?.isUnderOtherName == true, let head = segment.head {
             state.validator?.rename(Validator(head, start: segment.ask.start))
         }
         guard case .append? = segment.decision, let head = segment.head,

@@ -116,14 +116,10 @@ extension FetchMachine {
         _ wanted: Checksum, actual: String, keptAt: String, _ context: FetchContext,
         _ step: inout FetchStep
     ) {
-        // A mirror may have brought what is wrong, or another server behind the URL: the file's own
-        // URL gets its chance from zero, once.
-        let isJoined =
-            !wire.isAtOwnOrigin || state.validator?.elsewhere != nil
-            || state.validator?.isJoined == true
-        let mayBegin = isJoined && !state.isDigestRefuted
+        // Another server may have brought what is wrong: the file's own URL gets its chance, once.
+        let isOfSeveral = !wire.isAtOwnOrigin || state.validator?.isOfSeveral == true
+        let mayBegin = isOfSeveral && !state.isDigestRefuted
         if mayBegin {
-            wire.bytes.state.isDigestRefuted = true
             wire.bytes.state.source = wire.target.sources.count - 1
             wire.voidBytes(.digestDiffers, &step)
         }

@@ -46,6 +46,14 @@ struct FetchRun: Sendable {
         return Double(bytes) / seconds
     }
 
+    /// What is recorded of the origin when the run ends well.
+    func worked(at origin: OriginMemory, _ bytes: FetchBytes, now: Instant) -> StoreWrite? {
+        throughput(received: bytes.state.bytesFetched, at: now).map {
+            .originWorked(
+                origin: origin.origin, bytesPerSecond: $0, http2: lastHTTPVersion >= 20)
+        }
+    }
+
     // MARK: - Pauses
 
     /// A second connection that is refused with a time to wait (RFC 9110 §10.2.3): the first goes

@@ -70,13 +70,9 @@ extension FetchWire {
 
     /// The origin's throughput, for planning, from transfers long enough to tell.
     func noteThroughput(_ context: FetchContext, _ step: inout FetchStep) {
-        guard let origin = asked(context),
-            let rate = run.throughput(
-                received: bytes.state.bytesFetched, at: context.now.monotonic)
-        else { return }
-        step.writes.append(
-            .originWorked(
-                origin: origin.origin, bytesPerSecond: rate, http2: run.lastHTTPVersion >= 20))
+        guard let origin = asked(context) else { return }
+        let write = run.worked(at: origin, bytes, now: context.now.monotonic)
+        step.writes += [write].compactMap(\.self)
     }
 
     private mutating func failed(
@@ -90,6 +86,8 @@ extension FetchWire {
             run.askedPause(by: failure, at: context.now.wall)
             return segments.isEmpty ? askInTime(context, &step) : nil
         }
+        let isOfRange = segments.isEmpty && bytes.mayBeOfTheRange(failure, segment)
+        let failure = isOfRange ? FailureTable.restart(.noBytes) : failure
         switch failure.kind {
         case .restartFromZero where segment.ask.isForMirror:
             // What is held is for the transfer's own URL to give up.
@@ -189,9 +187,7 @@ extension FetchWire {
                 return unusable(reason.description)
             }
             fromZero = reason
-        case .empty(.otherName)?:
-            // It had been asked under a name; the next request does without.
-            bytes.state.emptyAnswers += 1
+        case .empty(.otherName)?: bytes.state.emptyAnswers += 1
         case .empty?, .redirect?, .fresh?, .append?, .skip?, .restart?, .fail?, .dropSegment?,
             nil:
             bytes.state.emptyAnswers += 1

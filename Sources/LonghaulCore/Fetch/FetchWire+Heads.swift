@@ -10,8 +10,7 @@ extension FetchWire {
             maxSize: target.request.options.maxSize)
         segments[index].head = head
         heard(index, at: context.now.monotonic)
-        segments[index].decision = judgement.decision
-        segments[index].isUnderOtherName = judgement.isUnderOtherName
+        segments[index].judgement = judgement
         run.lastHTTPVersion = head.httpVersion
         step.writes +=
             asked(context)?.writes(after: head, judgement, segment.ask, now: context.now.wall) ?? []
@@ -22,7 +21,7 @@ extension FetchWire {
         switch judgement.decision {
         case .fresh(let validator, _): pin(validator, head, key, context, &step)
         case .append(let plan):
-            segments[index].begins(at: plan.position + plan.compare, end: plan.end)
+            segments[index].begins(plan)
             bytes.rangesProven = true
             if plan.compare == 0 {
                 bytes.learnVersion(segments[index], askedFor: target.request.url)
@@ -31,7 +30,7 @@ extension FetchWire {
             bytes.keep(head, for: target.request)
         case .skip(let plan):
             fromZero = nil
-            segments[index].begins(at: plan.position + plan.compare, end: plan.end)
+            segments[index].begins(plan)
             connections.rangesOffered = head.headers.offersByteRanges
             bytes.state.effectiveURL = head.effectiveURL
         case .restart(let reason, let validator):
@@ -57,21 +56,18 @@ extension FetchWire {
             segment.ask, head, pinned: bytes.state.validator,
             maxSize: target.request.options.maxSize)
         let decision = judgement.decision
-        func accept() {
+        func accept(_ plan: BodyPlan? = nil) {
             segments[index].head = head
-            segments[index].decision = decision
-            segments[index].isUnderOtherName = judgement.isUnderOtherName
+            segments[index].judgement = judgement
+            if let plan { segments[index].begins(plan) }
         }
         switch decision {
         case .append(let plan):
-            accept()
-            segments[index].begins(at: plan.position + plan.compare, end: plan.end)
+            accept(plan)
             if plan.compare == 0 {
                 bytes.learnVersion(segments[index], askedFor: target.request.url)
             }
-        case .skip(let plan) where !segment.isParallel:
-            accept()
-            segments[index].begins(at: plan.position + plan.compare, end: plan.end)
+        case .skip(let plan) where !segment.isParallel: accept(plan)
         case .fresh(let validator, _) where decision.verdict != .hold && !segment.isParallel:
             accept()
             pin(validator, head, key, context, &step)
@@ -138,7 +134,7 @@ extension FetchWire {
     ) {
         switch decision {
         case .append(let plan):
-            segments[index].begins(at: plan.position + plan.compare, end: plan.end)
+            segments[index].begins(plan)
             bytes.rangesProven = true
             takeOver(from: index, plan, context, &step)
         // One more is too many just now: settled when it has ended.

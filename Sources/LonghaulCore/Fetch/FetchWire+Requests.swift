@@ -28,10 +28,7 @@ extension FetchWire {
         var ask = ask
         ask.isForMirror = !isAtOwnOrigin
         ask.isForNoPage = ask.proof != .nothingHeld && FileNaming.isOfNoPage(target.destination)
-        ask.names =
-            target.request.options.checksum != nil
-            ? .yieldToDigest
-            : bytes.state.restarts >= Limits.restartsByTag ? .varyByTag : .prove
+        ask.names = bytes.names(of: target.request)
         let key = SegmentKey(fetch: bytes.state.id, serial: nextSerial)
         assert(!segments.contains { $0.key == key }, "a request has a key of its own")
         nextSerial += 1

@@ -82,7 +82,7 @@ package struct FetchWire: Sendable {
     mutating func ignoreWritten() {
         bytes.distrust()
         for index in segments.indices {
-            segments[index].decision = nil
+            segments[index].judgement = nil
             segments[index].isOpen = false
         }
     }

@@ -12,15 +12,24 @@ package enum ContentDisposition {
                 extended = extended ?? decodeExtended(value)
             }
         }
-        return extended ?? plain
+        return extended ?? plain.map(decodePlain)
     }
 
-    /// What follows the disposition type. Blanks in unquoted values are common and unambiguous:
-    /// taken up to the semicolon.
+    /// No client should encode it, but many servers do: as a URL, or as in mail (RFC 2047).
+    private static func decodePlain(_ value: String) -> String {
+        if let words = EncodedWords.decode(value) { return words }
+        if !value.utf8.contains(UInt8(ascii: "%")) { return value }
+        return String(validating: PercentDecoding.bytes(of: value), as: UTF8.self) ?? value
+    }
+
+    /// The parameters after the disposition type, which some servers leave out. Blanks in unquoted
+    /// values are common and unambiguous: a value goes on to the semicolon.
     private static func parameters(_ value: String) -> [(name: String, value: String)] {
         var result: [(String, String)] = []
         var rest = value.utf8[...]
         skip(to: UInt8(ascii: ";"), in: &rest)
+        let type = value.utf8[..<rest.startIndex]
+        if type.contains(UInt8(ascii: "=")) { rest = Substring(";\(value)").utf8 }
         while rest.popFirst() != nil {
             let start = rest
             guard let equals = rest.firstIndex(where: { $0 == 0x3D || $0 == 0x3B }) else { break }
@@ -65,14 +74,6 @@ package enum ContentDisposition {
         let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[2].isEmpty else { return nil }
         let bytes = PercentDecoding.bytes(of: parts[2])
-        if parts[0].equalsIgnoringCase("UTF-8") {
-            return String(validating: bytes, as: UTF8.self)
-        }
-        if parts[0].equalsIgnoringCase("ISO-8859-1") {
-            var text = String.UnicodeScalarView()
-            for byte in bytes { text.append(Unicode.Scalar(byte)) }
-            return String(text)
-        }
-        return nil
+        return EncodedWords.text(of: bytes, in: parts[0])
     }
 }

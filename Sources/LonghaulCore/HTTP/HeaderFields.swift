@@ -65,6 +65,8 @@ extension HeaderFields {
     /// In lower case.
     private static let harmless: Set<String> = [
         "range", "if-range", "accept-encoding", "accept", "cache-control", "user-agent",
+        // Servers that keep others from linking to their files ask for it wherever these are.
+        "referer",
     ]
 
     /// Whether a field may go to an origin other than the one that it was given for: where a

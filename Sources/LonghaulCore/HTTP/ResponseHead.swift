@@ -16,8 +16,8 @@ package struct ResponseHead: Hashable, Sendable {
     package var httpVersion: Int
     /// When the head arrived.
     package var receivedAt: Timestamp { didSet { read() } }
-    /// A redirect had led to another origin.
-    package var isElsewhere = false { didSet { if isElsewhere != oldValue { read() } } }
+    /// The origin that answered, where a redirect had led to another than the request's.
+    package var otherOrigin: String? { didSet { if otherOrigin != oldValue { read() } } }
     /// It came through a proxy, and may be its.
     package var isProxied = false
     /// What it says of the version that it belongs to. Read once, where the head arrives: on the
@@ -40,10 +40,7 @@ package struct ResponseHead: Hashable, Sendable {
         read()
     }
 
-    /// The origin that answered, where a redirect had led to another.
-    var otherOrigin: String? {
-        isElsewhere ? (try? URLParts(effectiveURL))?.origin ?? effectiveURL : nil
-    }
+    package var isElsewhere: Bool { otherOrigin != nil }
 
     private mutating func read() {
         isPart = status == 206 || ((status == 200 || status == 203) && deniesWhole)

@@ -92,7 +92,7 @@ extension RestartReason.PartialProblem: CustomStringConvertible {
         case .multipart: "it has several parts"
         case .rangeMissing: "it does not say which bytes it holds"
         case .rangeMalformed: "its Content-Range is malformed"
-        case .start: "it starts at another byte than was asked for"
+        case .start: "it starts after the byte that was asked for"
         case .end: "it goes on beyond the end of the file that was recorded"
         case .total: "it does not name the length of the file that was recorded"
         case .length: "its Content-Length is not the length of its range"

@@ -80,6 +80,9 @@ extension Validator {
         if name == nil { adoptName(answer.name) }
     }
 
+    /// Bytes of more than one source may be held.
+    package var isOfSeveral: Bool { elsewhere != nil || isJoined == true }
+
     /// Another server, which calls it otherwise, has proven to have this version.
     package mutating func rename(_ answer: Validator) {
         adoptName(answer.name)

@@ -250,12 +250,12 @@ struct ResumeJudge {
             // same: the overlap has to prove it.
             if answer.lastModified == nil { return versionMissing }
         case .overlap:
-            let comparesAll = ask.overlap == ask.position
-            if match != .same, ask.overlap == 0 || (!comparesAll && !provesByLength(answer)) {
+            let comparesAll = overlap == ask.position
+            if match != .same, overlap == 0 || (!comparesAll && !provesByLength(answer)) {
                 return ResumeJudgement(.restartFromZero(.nothingToProve))
             }
             // Stored, then, is neither tag nor date that came back: the length has to speak.
-            if match == .unknown, ask.overlap < ask.position, answer.length == nil {
+            if match == .unknown, !comparesAll, answer.length == nil {
                 return unusable(.total)
             }
         case .sizeAndTime:
@@ -265,7 +265,8 @@ struct ResumeJudge {
         case .nothingHeld, .skipping, .restarting: return unusable(.notAsked)
         }
         var plan = BodyPlan(
-            compare: ask.overlap, position: ask.start, end: rangeEnd ?? ask.end ?? answer.length)
+            skip: early - (overlap - ask.overlap), compare: overlap,
+            position: ask.position - overlap, end: rangeEnd ?? ask.end ?? answer.length)
         // RFC 9110 §15.3.7 allows fewer bytes than asked for, and no more; small servers that know
         // `bytes=a-` alone send all the rest. The bytes are of the pinned version all the same.
         if let asked = ask.end, let end = rangeEnd, end > asked {
@@ -285,6 +286,16 @@ struct ResumeJudge {
         ResumeJudgement(.empty(.versionMissing), learned: .mishandlesIfRange)
     }
 
+    /// Bytes that come before those asked for: caches align ranges to their blocks.
+    private var early: Int64 {
+        guard case .bytes(let range, _) = head.contentRange else { return 0 }
+        return ask.start - range.lowerBound
+    }
+
+    /// Bytes held that come again, and are compared. What comes early beside other requests may
+    /// not be held yet: it is passed over.
+    private var overlap: Int64 { ask.isExtra ? ask.overlap : ask.overlap + early }
+
     /// Where the answer's bytes end in the file.
     private var rangeEnd: Int64? {
         guard case .bytes(let range, _) = head.contentRange else { return nil }
@@ -298,7 +309,7 @@ struct ResumeJudge {
         if type.beginsIgnoringCase(with: "multipart/byteranges") { return .multipart }
         guard head.headers.contains("Content-Range") else { return .rangeMissing }
         guard case .bytes(let range, let total) = head.contentRange else { return .rangeMalformed }
-        if range.lowerBound != ask.start { return .start }
+        if range.lowerBound > ask.start { return .start }
         if let length = pinned.length, range.upperBound > length { return .end }
         switch head.headers.contentLength {
         case .absent: break

@@ -38,7 +38,7 @@ extension FailureTable {
 
     private static func row(for code: Int32, text: String) -> Row {
         alertRow(code, text: text) ?? networkRow(code, text: text) ?? tlsRow(code, text: text)
-            ?? serverRow(code, text: text) ?? localRow(code)
+            ?? serverRow(code, text: text) ?? localRow(code, text: text)
             // Codes that later versions of libcurl add: trying again is the careful choice.
             ?? Row(kind: .transient, code: .network, what: "the transfer failed")
     }
@@ -224,7 +224,7 @@ extension FailureTable {
     }
 
     /// What we asked of libcurl, or what this machine lacks.
-    private static func localRow(_ code: Int32) -> Row? {
+    private static func localRow(_ code: Int32, text: String) -> Row? {
         switch code {
         case 1, 4, 37, 48:
             // UNSUPPORTED_PROTOCOL, NOT_BUILT_IN, FILE_COULDNT_READ_FILE, UNKNOWN_OPTION
@@ -239,6 +239,10 @@ extension FailureTable {
             return Row(
                 kind: .permanent, code: .tooLarge, what: "the file is larger than is allowed",
                 advice: "raise --max-size")
+        case 26 where text.contains("netrc"):
+            return Row(
+                kind: .permanent, code: .invalidRequest, what: "~/.netrc cannot be read",
+                advice: "mend that file, then `resume`, or leave out --netrc")
         case 23, 26:  // WRITE_ERROR, READ_ERROR
             return Row(
                 kind: .localFault, code: .io, what: "the file could not be written",

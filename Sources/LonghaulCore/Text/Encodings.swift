@@ -110,9 +110,28 @@ package enum PercentDecoding {
         return result
     }
 
-    /// Decoded as UTF-8; broken sequences become U+FFFD.
+    /// Decoded as UTF-8; bytes that are none stay percent-encoded, so that names in another
+    /// encoding stay apart.
     package static func text(_ text: some StringProtocol) -> String {
         if !text.utf8.contains(UInt8(ascii: "%")) { return String(text) }
-        return String(decoding: bytes(of: text), as: UTF8.self)
+        let bytes = bytes(of: text)
+        if let whole = String(validating: bytes, as: UTF8.self) { return whole }
+        var result = String.UnicodeScalarView()
+        var parser = Unicode.UTF8.ForwardParser()
+        var rest = bytes.makeIterator()
+        var position = 0
+        while true {
+            switch parser.parseScalar(from: &rest) {
+            case .valid(let encoded):
+                result.append(Unicode.UTF8.decode(encoded))
+                position += encoded.count
+            case .error(let length):
+                for byte in bytes[position..<position + length] {
+                    result.append(contentsOf: "%\(Hex.text([byte]).uppercased())".unicodeScalars)
+                }
+                position += length
+            case .emptyInput: return String(result)
+            }
+        }
     }
 }

@@ -7,6 +7,18 @@ package enum FileNaming {
 
     /// By the last path segment of the URL, percent-decoded and sanitised.
     package static func name(from url: URLParts) -> String {
+        named(by: url) ?? fallback
+    }
+
+    /// The name that the URL has to which a redirect led; `nil` = none, or the same.
+    static func name(redirectedTo url: String, from first: String) -> String? {
+        guard let target = try? URLParts(url), let name = named(by: target),
+            let asked = try? URLParts(first), asked.lastPathSegment != target.lastPathSegment
+        else { return nil }
+        return name
+    }
+
+    private static func named(by url: URLParts) -> String? {
         var segment = url.lastPathSegment
         switch url.scheme {
         case .ftp, .ftps:
@@ -20,7 +32,7 @@ package enum FileNaming {
         case .http, .https, .sftp: break
         }
         if isPlain(segment) { return String(segment) }
-        return sanitised(PercentDecoding.text(segment)) ?? fallback
+        return sanitised(PercentDecoding.text(segment))
     }
 
     /// A safe name made of `name`, or `nil` when nothing is left of it.

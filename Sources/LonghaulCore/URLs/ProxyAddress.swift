@@ -8,7 +8,7 @@ package enum ProxyAddress {
 
     /// Whether the proxy is on this machine.
     package static func isLoopback(_ text: String) -> Bool {
-        guard let host = try? URLParts("http://\(parts(of: text).rest)").host else { return false }
+        guard let host = try? URLParts(withoutUser(text)).host else { return false }
         return Loopback.isLoopback(host: host)
     }
 
@@ -22,11 +22,11 @@ package enum ProxyAddress {
         let afterHost = rest.utf8.drop { $0 != 0x2F && $0 != 0x3F && $0 != 0x23 }
         if afterHost.contains(UInt8(ascii: "@")) { throw .badUser }
         do throws(URLProblem) {
-            let userInfo = try URLParts("http://\(rest)").userInfo ?? ""
+            _ = try URLParts(withoutUser(text))
+            let user = userInfo(of: text) ?? ""
             // libcurl refuses control characters, however they are written.
-            if PercentDecoding.bytes(of: userInfo).contains(where: { $0 < 0x20 || $0 == 0x7F }) {
-                throw URLProblem.badCharacter
-            }
+            let isBad = PercentDecoding.bytes(of: user).contains { $0 < 0x20 || $0 == 0x7F }
+            if isBad || user.utf8.contains(0x20) { throw URLProblem.badCharacter }
         } catch {
             throw ProxyProblem(error)
         }
@@ -36,6 +36,12 @@ package enum ProxyAddress {
     package static func userInfo(of text: String) -> Substring? {
         let rest = parts(of: text).rest
         return rest.utf8.lastIndex(of: UInt8(ascii: "@")).map { rest[..<$0] }
+    }
+
+    /// As a URL. libcurl takes what is before the last @ for the user of a proxy.
+    private static func withoutUser(_ text: String) -> String {
+        let rest = parts(of: text).rest
+        return "http://\(userInfo(of: text).map { rest[$0.endIndex...].dropFirst() } ?? rest)"
     }
 
     private static func parts(of text: String) -> (scheme: Substring?, rest: Substring) {
@@ -65,6 +71,7 @@ package enum ProxyProblem: Error, Hashable, Sendable {
             case .badCharacter: .badCharacter
             case .unsupportedScheme, .noScheme: .unsupportedScheme
             case .empty, .missingHost: .missingHost
+            case .badUser: .badUser
             case .badHost: .badHost
             case .badPort: .badPort
             }
@@ -78,7 +85,8 @@ extension ProxyProblem: CustomStringConvertible {
         case .badCharacter:
             "the proxy's URL contains a space or a control character; write a space as %20"
         case .badUser:
-            "a /, ? or # in the proxy's user or password is written percent-encoded: %2F, %3F, %23"
+            "a /, ?, # or @ in the proxy's user or password is written percent-encoded: %2F, %3F, "
+                + "%23, %40"
         case .unsupportedScheme:
             "the proxy's scheme is none of http, https, socks4, socks4a, socks5 and socks5h"
         case .missingHost: "the proxy's URL names no host; a proxy is http://HOST:PORT"

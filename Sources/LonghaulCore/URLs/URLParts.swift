@@ -116,6 +116,8 @@ package enum URLProblem: Error, Hashable, Sendable {
     case badCharacter
     case noScheme
     case unsupportedScheme(String)
+    /// A second @ before the host.
+    case badUser
     case missingHost
     case badHost
     case badPort
@@ -131,6 +133,7 @@ extension URLProblem: CustomStringConvertible {
         case .noScheme: "the URL has no scheme; write http:// or https:// in front"
         case .unsupportedScheme(let scheme):
             "the scheme \(scheme): is not supported; use http, https, ftp, ftps or sftp"
+        case .badUser: "an @ in the URL's user or password is written percent-encoded: %40"
         case .missingHost: "the URL names no host"
         case .badHost: "the URL's host is malformed"
         case .badPort: "the URL's port is not a number from 1 to 65535"

@@ -72,8 +72,11 @@ struct URLScanner {
     private func scanAuthority(_ range: Range<Int>) -> Result<Authority, URLProblem> {
         var start = range.lowerBound
         var userInfo = start..<start
-        // The last @ ends the user information: some passwords are written with one inside.
-        if let at = bytes[range].lastIndex(of: UInt8(ascii: "@")) {
+        if let at = bytes[range].firstIndex(of: UInt8(ascii: "@")) {
+            // Clients do not agree which of two ends the user information.
+            if bytes[(at + 1)..<range.upperBound].contains(UInt8(ascii: "@")) {
+                return .failure(.badUser)
+            }
             userInfo = start..<at
             start = at + 1
         }

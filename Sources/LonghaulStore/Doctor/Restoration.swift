@@ -131,7 +131,7 @@ private struct RestoredRows {
             (SELECT \(FetchRecord.columns), leader FROM fetch WHERE partInode IS NOT NULL) begun \
             ON begun.id = transfer.fetchID WHERE coalesce(leader, transfer.id) = transfer.id
             """
-        ) { (FetchRecord.read($0), $0.text(25)) }
+        ) { (FetchRecord.read($0), $0.text(26)) }
     }
 
     /// Compares a fetch of the copy with the disk. Bytes count only if the part file was not

@@ -203,6 +203,8 @@ enum Version1 {
           attempts INTEGER NOT NULL,
           -- How often held bytes were given up.
           restarts INTEGER NOT NULL,
+          -- A file of several servers had a wrong digest, and was begun anew once.
+          digestRefuted INTEGER NOT NULL,
           -- Attempts in a row without a gain: the back-off follows from them.
           fruitlessAttempts INTEGER NOT NULL,
           -- Answers in a row without a byte although a range was asked for.

@@ -1,12 +1,11 @@
 internal import LonghaulCore
 
 /// A request that is there already: the same URL to the same destination, in the same session, by a
-/// transfer that has not completed. An interrupted or repeated command line means that transfer.
+/// transfer that has not completed. An interrupted or repeated command line means that transfer,
+/// and so does a line that stands twice in a list.
 extension TransferInserter {
     /// Finds the transfer that a request means, and has it go on: a failed one is tried again, a
     /// paused one stays paused. `nil` = the request is a new one.
-    ///
-    /// What came in the same batch is no repetition: it is a conflict as any other.
     ///
     /// - Parameter holder: Which transfer has reserved the destination.
     func repeated(
@@ -48,8 +47,8 @@ extension TransferInserter {
 
     private func earlier(_ new: NewTransfer, _ holder: TransferID?) throws -> TransferWork? {
         if let holder {
-            guard holder.rawValue < firstID, let work = try work(holder), !work.want.isCancel
-            else { return nil }
+            if buffer.holds(destination: new.destinationKey) { try buffer.flush(connection) }
+            guard let work = try work(holder), !work.want.isCancel else { return nil }
             return isSame(new.request, work) ? work : nil
         }
         for id in try failed(at: new.realPath ?? new.destination, key: new.destinationKey) {

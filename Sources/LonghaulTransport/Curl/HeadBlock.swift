@@ -3,8 +3,9 @@ internal import LonghaulCore
 /// Parses the lines of one head, as libcurl delivered them, into fields.
 ///
 /// Field values are bytes: decoded as UTF-8 if they are valid, else as ISO 8859-1, their historical
-/// encoding (RFC 9110 §5.5). Lines without a field are left out; folded ones are joined (RFC 9112
-/// §5.2).
+/// encoding (RFC 9110 §5.5). The bytes of a Location name something at its server in whatever
+/// encoding that has, and go back to it as they came. Lines without a field are left out; folded
+/// ones are joined (RFC 9112 §5.2).
 enum HeadBlock {
     static func fields(of block: UnsafeRawBufferPointer) -> HeaderFields {
         block.withMemoryRebound(to: UInt8.self) { HeaderFields(fields(in: $0)) }
@@ -31,8 +32,12 @@ enum HeadBlock {
             {
                 let name = trimmed(line.lowerBound..<colon, of: block)
                 let value = trimmed((colon + 1)..<line.upperBound, of: block)
+                let field = text(name, of: block)
+                let isURL = field.equalsIgnoringCase("location")
                 fields.append(
-                    HeaderFields.Field(name: text(name, of: block), value: text(value, of: block)))
+                    HeaderFields.Field(
+                        name: field,
+                        value: isURL ? encoded(value, of: block) : text(value, of: block)))
             }
         }
         return fields
@@ -47,6 +52,13 @@ enum HeadBlock {
             end -= 1
         }
         return start..<end
+    }
+
+    /// All bytes above ASCII percent-encoded.
+    private static func encoded(
+        _ range: Range<Int>, of block: UnsafeBufferPointer<UInt8>
+    ) -> String {
+        PercentEncoding.encode(block[range], keeping: Array(0..<0x80))
     }
 
     private static func text(

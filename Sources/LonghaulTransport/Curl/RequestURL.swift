@@ -8,6 +8,8 @@ struct RequestURL {
         var scheme: String
         var host: String
         var port: String
+
+        var text: String { "\(scheme)://\(host):\(port)" }
     }
 
     let text: String

@@ -11,7 +11,7 @@ extension EasyHandle {
     func judge(isCutOff: Bool = false) {
         guard let running, running.hop.isAwaited else { return }
         var head = flow.isHTTPHead ? httpHead(running) : fileHead(running)
-        head.isElsewhere = !running.isOnFirstOrigin
+        head.otherOrigin = running.otherOrigin
         head.isProxied = running.isProxied
         let verdict = running.request.judge(head)
         if isCutOff, verdict == .hold { return }

@@ -210,8 +210,8 @@ struct HandleOptions {
                 cookies.append(field.value)
                 continue
             }
-            // libcurl takes "Name:" as "omit this field" and "Name;" as "send it empty".
-            list.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
+            // One without a value is not sent, nor what libcurl would send of that name.
+            list.append("\(field.name):" + (field.value.isEmpty ? "" : " \(field.value)"))
         }
         // libcurl's own rule would ask also where the answer is known. It signs what is named here,
         // also to leave it out.

@@ -68,12 +68,15 @@ struct RunningRequest {
 
     // MARK: - Where it goes
 
-    var isOnFirstOrigin: Bool {
-        if hops == 0 { return true }
+    var isOnFirstOrigin: Bool { otherOrigin == nil }
+
+    /// The origin of this hop, where a redirect has led to another than the request's.
+    var otherOrigin: String? {
+        if hops == 0 { return nil }
         guard let first = RequestURL(request.url), let current = RequestURL(hop.url) else {
-            return false
+            return hop.url
         }
-        return first.origin == current.origin
+        return first.origin == current.origin ? nil : current.origin.text
     }
 
     /// The proxy for this hop. A named proxy applies whatever `no_proxy` says; otherwise the

@@ -12,8 +12,7 @@ import Testing
 
     private func at(_ host: String, _ answer: ResponseHead) -> ResponseHead {
         var answer = answer
-        answer.effectiveURL = "http://\(host)/x"
-        answer.isElsewhere = true
+        answer.otherOrigin = "http://\(host):80"
         return answer
     }
 

@@ -130,13 +130,27 @@ import Testing
         ("attachment; name=x; filename=first; filename=second", "first"),
         ("attachment; filename=\"../../etc/passwd\"", "../../etc/passwd"),
         ("attachment; flag; filename=x", "x"),
+        // What servers send against the rules.
+        ("filename=plain.zip", "plain.zip"), ("filename=\"a;b.zip\"; size=3", "a;b.zip"),
+        ("filename*=UTF-8''%e2%82%ac.txt", "€.txt"),
+        ("attachment; filename=\"%EC%82%AC.jpg\"", "사.jpg"),
+        ("attachment; filename=a%20b.txt", "a b.txt"),
+        ("attachment; filename=\"%FF.jpg\"", "%FF.jpg"),
+        ("attachment; filename=\"100%.txt\"", "100%.txt"),
+        ("attachment; filename=\"=?UTF-8?B?5rWL6K+VLnR4dA==?=\"", "测试.txt"),
+        ("attachment; filename==?utf-8?q?na=C3=AFve_1.txt?=", "naïve 1.txt"),
+        ("attachment; filename=\"=?ISO-8859-1?Q?caf=E9?=.txt\"", "café.txt"),
+        ("attachment; filename=\"=?UTF-8?B?5rU=?= =?UTF-8?B?iy50eHQ=?=\"", "测.txt"),
+        ("attachment; filename=\"a =?UTF-8?Q?b?= =?US-ASCII?Q?c?=\"", "a b c"),
+        ("attachment; filename=\"=?GB2312?B?suI=?=\"", "=?GB2312?B?suI=?="),
+        ("attachment; filename=\"=?UTF-8?B?broken\"", "=?UTF-8?B?broken"),
     ])
     func name(value: String, name: String) {
         #expect(ContentDisposition.fileName(value) == name)
     }
 
     @Test(arguments: [
-        "", "attachment", "attachment;", "filename=x", "attachment; xfilename=x", ";;;", "a;=",
+        "", "attachment", "attachment;", "attachment; xfilename=x", ";;;", "a;=",
     ])
     func noName(value: String) {
         #expect(ContentDisposition.fileName(value) == nil)

@@ -20,8 +20,7 @@ extension ResumeTableTests {
     /// An answer of the server that a redirect led to.
     static func at(_ host: String, _ answer: ResponseHead) -> ResponseHead {
         var answer = answer
-        answer.effectiveURL = "http://\(host)/x"
-        answer.isElsewhere = true
+        answer.otherOrigin = "http://\(host):80"
         return answer
     }
 
@@ -54,7 +53,8 @@ extension ResumeTableTests {
             "another mirror with the whole of another length", byTag, atM,
             at("n", head(200, otherTag, "Content-Length: 900")),
             .restart(
-                .changed(.length), given(Validator(etag: "\"v2\"", length: 900), by: "http://n:80"))),
+                .changed(.length),
+                given(Validator(etag: "\"v2\"", length: 900), by: "http://n:80"))),
         Row(
             "a mirror on another port", byTag, atM,
             at("m:81", head(200, otherTag, "Content-Length: 1000")), otherName),
@@ -73,7 +73,9 @@ extension ResumeTableTests {
         Row(
             "its own where the first answer was a mirror's", byTag, atM,
             head(200, otherTag, "Content-Length: 1000"), otherName),
-        Row("a mirror's part by overlap", byOverlap, atM, at("n", head(206, overlapRest)), compared),
+        Row(
+            "a mirror's part by overlap", byOverlap, atM, at("n", head(206, overlapRest)),
+            compared),
         Row(
             "a mirror's part by overlap, of another tag", byOverlap, atM,
             at("n", head(206, overlapRest, otherTag)), compared),

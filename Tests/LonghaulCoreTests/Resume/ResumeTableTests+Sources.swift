@@ -79,7 +79,7 @@ extension ResumeTableTests {
 
     static func elsewhere(_ head: ResponseHead) -> ResponseHead {
         var head = head
-        head.isElsewhere = true
+        head.otherOrigin = "http://portal:80"
         return head
     }
 

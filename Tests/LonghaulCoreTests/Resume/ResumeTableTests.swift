@@ -200,7 +200,32 @@ import Testing
             unusable(.rangeMalformed)),
         Row(
             "206 from zero", byTag, strong,
-            head(206, "Content-Range: bytes 0-999/1000", tagField), unusable(.start)),
+            head(206, "Content-Range: bytes 0-999/1000", tagField),
+            .append(BodyPlan(compare: 400, position: 0, end: 1000))),
+        Row(
+            "206 from the beginning of a block", byTag, strong,
+            head(206, "Content-Range: bytes 256-999/1000", tagField, "Content-Length: 744"),
+            .append(BodyPlan(compare: 144, position: 256, end: 1000))),
+        Row(
+            "206 from the beginning of a block to the end of one",
+            ask(.entityTag("\"v1\""), position: 400, end: 600), strong,
+            head(206, "Content-Range: bytes 256-767/1000", tagField),
+            .append(BodyPlan(compare: 144, position: 256, end: 600, isCutAtEnd: true))),
+        Row(
+            "206 of the blocks before", byTag, strong,
+            head(206, "Content-Range: bytes 256-399/1000", tagField), .empty(.rangeRefused)),
+        Row(
+            "206 from the beginning of a block, of another tag", byTag, strong,
+            head(206, "Content-Range: bytes 256-999/1000", "ETag: \"v2\""),
+            .restartFromZero(.changed(.etag)), learned: .mishandlesIfRange),
+        Row(
+            "overlap from the beginning of a block", byOverlap, lengthOnly,
+            head(206, "Content-Range: bytes 256-999/1000"),
+            .append(BodyPlan(compare: 144, position: 256, end: 1000))),
+        Row(
+            "segment from the beginning of a block to the end of one", segment, strong,
+            head(206, "Content-Range: bytes 512-999/1000", tagField),
+            .append(BodyPlan(skip: 188, position: 700, end: 800, isCutAtEnd: true))),
         Row(
             "206 that starts a byte late", byTag, strong,
             head(206, "Content-Range: bytes 401-999/1000", tagField), unusable(.start)),

@@ -51,7 +51,7 @@ extension Knobs {
         "maxrange": number(\.maxrange), "norangeend": flag(\.norangeend),
         "empty206": flag(\.empty206),
         "contentrange200": flag(\.contentrange200), "bad416": number(\.bad416),
-        "no416range": flag(\.no416range),
+        "no416range": flag(\.no416range), "rangestatus": code(\.rangestatus),
     ]
 
     private static let answerKnobs: [String: Setter] = [

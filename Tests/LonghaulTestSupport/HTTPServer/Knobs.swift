@@ -62,6 +62,8 @@ package struct Knobs: Sendable, Equatable {
     package var contentrange200 = false
     package var bad416: Int?
     package var no416range = false
+    /// Answers each request with a Range so.
+    package var rangestatus: Int?
 
     // The answer instead of the file.
 

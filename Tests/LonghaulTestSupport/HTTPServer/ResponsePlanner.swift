@@ -80,6 +80,7 @@ struct ResponsePlanner {
             visit.request >= first && visit.request - first < knobs.statuses ?? .max
         if inWindow, knobs.notModified { return notModified(knobs) }
         if inWindow, let status = knobs.status { return forced(status, knobs) }
+        if let status = knobs.rangestatus, request["Range"] != nil { return forced(status, knobs) }
         if knobs.redirects > 0 {
             let here = request.pathAndQuery
             let rest = here.query.split(separator: "&").filter { !$0.hasPrefix("redirects=") }

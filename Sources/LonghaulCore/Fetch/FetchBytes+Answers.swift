@@ -1,3 +1,43 @@
+/// What answers without a byte, and other names for the version, mean for the next request.
+extension FetchBytes {
+    /// What is known of the origin, as the next request uses it. What a proxy did is not
+    /// remembered: after an answer that brought nothing the next rung of the ladder is tried all
+    /// the same.
+    func ways(of origin: OriginMemory) -> OriginMemory {
+        var ways = origin
+        if state.emptyAnswers > 0 {
+            ways.mishandlesIfRange = true
+        } else if have.count <= Limits.ifRangeTrialBytes {
+            ways.mishandlesIfRange = false
+        }
+        return ways
+    }
+
+    /// What another name for the version will mean.
+    func names(of request: TransferRequest) -> RangeRequest.Names {
+        if request.options.checksum != nil { return .yieldToDigest }
+        return state.restarts >= Limits.restartsByTag ? .varyByTag : .prove
+    }
+
+    /// Some servers fail at each range, or refuse it, and have the whole: it is asked for at once.
+    /// After a refusal, which ends the transfer otherwise, and after each second failure: one may
+    /// pass, and the bytes held come again with the whole.
+    mutating func mayBeOfTheRange(_ failure: Failure, _ segment: ActiveSegment) -> Bool {
+        guard segment.ask.sendsRange, !segment.ask.isForMirror, failure.retryAfter == nil,
+            case .fail(let answer)? = segment.decision, let status = answer.error.httpStatus
+        else { return false }
+        switch status {
+        // They are about credentials, the file, time or the number of requests.
+        case 401, 404, 407, 408, 410, 425, 429, 503: return false
+        case 400...499: return true
+        case 500...599:
+            state.emptyAnswers += 1
+            return state.emptyAnswers.isMultiple(of: Limits.emptyAnswersBeforeZero)
+        default: return false
+        }
+    }
+}
+
 /// Which source is in use, and how far its name for the version is trusted.
 extension FetchBytes {
     /// The list may be another one than when the source in use was chosen: it is looked for by its
