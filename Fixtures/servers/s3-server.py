@@ -22,6 +22,12 @@ dropped. Buckets are written NAME-NUMBER, several with a dot between them:
     deaf-N       N requests to abort are answered with 503
     expire-N     after N parts, keys with the token `old` are refused
     other-N      the answer to an object that comes whole tells another digest, N times
+    timeout-N    the first request that creates (1), sends (2), lists (3) or completes (4) is
+                 answered with 400 RequestTimeout
+    region-N     the bucket is in eu-west-N: answered with 301
+    deny-N       N requests are answered with 403, a code and a message
+
+As Amazon does, it refuses a part whose request describes the object.
 """
 
 import base64
@@ -84,7 +90,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 return self.error(403, "SignatureDoesNotMatch")
             if self.has_expired():
                 return self.error(400, "ExpiredToken")
-            self.route()
+            if not self.is_refused():
+                self.route()
         except (Dropped, OSError):
             self.close_connection = True
         finally:
@@ -101,7 +108,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             "method": self.command, "path": self.url.path, "query": self.url.query,
             "part": int(self.query.get("partNumber", "0")), "bytes": self.got,
             "status": self.told, "beside": self.beside,
-            "token": self.headers.get("x-amz-security-token")}) + "\n")
+            "token": self.headers.get("x-amz-security-token"),
+            "headers": {k.lower(): v for k, v in self.headers.items()}}) + "\n")
 
     # Signatures
 
@@ -132,6 +140,29 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return False
         parts = [len(upload.parts) for upload in uploads.values() if upload.key == self.url.path]
         return sum(parts) >= self.knobs["expire"]
+
+    def is_refused(self):
+        """Whether it was refused, by a knob or for its header fields."""
+        kinds = {"POST": 4 if "uploadId" in self.query else 1, "PUT": 2, "GET": 3}
+        if self.knobs.get("timeout") == kinds.get(self.command) and self.happens("timeout"):
+            self.error(400, "RequestTimeout", "Your socket connection was not read in time.")
+        elif "region" in self.knobs:
+            region = "eu-west-%d" % self.knobs["region"]
+            self.error(301, "PermanentRedirect", "Use the endpoint of the bucket.", {
+                "x-amz-bucket-region": region})
+        elif self.happens("deny", self.knobs.get("deny", 0)):
+            self.error(403, "AccessDenied", "Policy\x1b[2J of the bucket; ask its owner")
+        elif self.describes() and "partNumber" in self.query:
+            self.error(400, "InvalidArgument")
+        else:
+            return False
+        return True
+
+    def describes(self):
+        names = [name.lower() for name in self.headers.keys()]
+        words = ("acl", "storage-class", "tagging", "server-side-encryption")
+        return any(name.startswith("x-amz-meta-") for name in names) or any(
+            "x-amz-" + word in names for word in words)
 
     # Answers
 
@@ -168,8 +199,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         while self.connection.recv(1 << 16):
             pass
 
-    def error(self, status, code):
-        self.answer(status, ("<Error><Code>%s</Code></Error>" % code).encode())
+    def error(self, status, code, message="", fields=None):
+        text = "<Error><Code>%s</Code><Message>%s</Message></Error>" % (code, message)
+        self.answer(status, text.encode(), fields)
 
     def body(self):
         pieces = []

@@ -28,6 +28,10 @@ extension Limits {
     /// With more transfers than this, only those that fail leave a line.
     static let progressNamed = 20
 
+    /// Of the body of an upload's answer, in `show`.
+    static let answerBytesShown = 2_000
+    static let answerLinesShown = 10
+
     // Waiting.
     /// Up to this many transfers are all read each time, so that waiting ones can show the reason.
     static let waitingShown = 32

@@ -12,11 +12,17 @@ package enum Limits {
     package static let uploadConflicts = 3
     /// How long before its first answer an upload to S3 may have begun.
     package static let uploadBeginSeconds: Double = 60
+    /// The sizes of parts that S3 takes (Amazon S3 User Guide, "Multipart upload limits").
+    package static let uploadPartBytes: ClosedRange<Int64> = 5 << 20...5 << 30
     /// Parts of an S3 upload that are listed at a time: their text is not longer than what is kept
     /// of an answer.
     package static let uploadPartsListed = 100
     /// Bytes of the body of an upload's answer that are kept.
     package static let responseBodyBytes = 64 << 10
+    /// Of the body of an answer that refuses a request, where it is read for its words.
+    package static let answerReadBytes = 4 << 10
+    /// Characters of them that are quoted in an error.
+    static let answerWordsShown = 200
 
     // Scheduling (design: total, per origin, starvation).
     /// Transfers that move bytes at the same time.

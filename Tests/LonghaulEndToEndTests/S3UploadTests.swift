@@ -105,6 +105,77 @@ struct S3UploadTests {
         #expect(try Set(site.taken).count == site.taken.count)
     }
 
+    // MARK: - What is asked and answered
+
+    /// Creation, part, list and completion.
+    @Test(arguments: ["timeout-1", "timeout-2", "lost-2.timeout-3", "timeout-4"])
+    func aSlowRequestIsMadeAgain(_ bucket: String) async throws {
+        let site = try await Site()
+        try await site.wait(for: bucket)
+        #expect(try site.server.log.contains { $0["status"] == 400 })
+        #expect(try await site.shown["restarts"] == 0)
+    }
+
+    @Test func theObjectIsDescribedOnce() async throws {
+        let site = try await Site()
+        let fields = [
+            "x-amz-acl: private", "x-amz-server-side-encryption: AES256", "x-amz-meta-a: b",
+            "x-amz-storage-class: STANDARD_IA", "x-amz-tagging: a=b",
+        ]
+        let customer = "x-amz-server-side-encryption-customer-algorithm: AES256"
+        let words =
+            site.upload(to: "lost-2", "--wait", "-q")
+            + (fields + [customer]).flatMap { ["--header", $0] }
+        let result = try await site.home.start(words).wait()
+        #expect(result.status == 0, "\(result.errors)")
+        try site.isWhole()
+        func carriers(_ field: String) throws -> [JSONValue] {
+            let name = field.prefix { $0 != ":" }
+            return try site.server.log.filter { $0["headers"][String(name)].string != nil }
+        }
+        for field in fields {
+            #expect(try carriers(field).map { $0["query"] } == ["uploads="], "\(field)")
+        }
+        #expect(try carriers(customer).count == site.server.log.count)
+        // An object that goes whole has all.
+        try site.home.scratch.write("small", to: "files/source")
+        let small = try await site.home.start(words.map { $0 == "5M" ? "6M" : $0 }).wait()
+        #expect(small.status == 0, "\(small.errors)")
+        for field in fields { #expect(try carriers(field).count == 2) }
+    }
+
+    @Test(
+        arguments: [
+            ("deny-9", "AccessDenied: Policy [2J of the bucket, ask its owner; check the URL"),
+            ("region-3", "the bucket is in the region eu-west-3 (301), saying: PermanentRedirect"),
+        ])
+    func theServersWordsAreShown(_ bucket: String, _ words: String) async throws {
+        let site = try await Site()
+        let result = try await site.home.start(site.upload(to: bucket, "--wait", "-q")).wait()
+        #expect(result.status == 1)
+        #expect(result.errors.contains(words), "\(result.errors)")
+        #expect(try await site.shown["error"]["message"].string?.contains(words) == true)
+        let text = try await site.home.run("show", "1").output
+        #expect(text.contains(words) && !text.contains("\u{1B}"), "\(text)")
+    }
+
+    @Test(arguments: ["retry", "resume"])
+    func refusedKeysGiveWayToOthers(_ command: String) async throws {
+        let site = try await Site()
+        var words = site.upload(to: "b", "--wait", "-q")
+        words[4] = "key:wrong"
+        #expect(try await site.home.start(words).wait().status == 1)
+        // Without any in the environment they stay.
+        _ = try await site.home.run(command, "1", "--no-start")
+        _ = try await site.home.run("run")
+        #expect(try await site.shown["error"]["code"] == "forbidden")
+        let keys = ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"]
+        let again = try await site.home.with(keys).run(command, "1", "--no-start")
+        #expect(again.status == 0, "\(again.errors)")
+        _ = try await site.home.start("run").wait()
+        try site.isWhole()
+    }
+
     // MARK: - After a break
 
     /// Buckets, and the parts that are sent twice because the server does not have them.

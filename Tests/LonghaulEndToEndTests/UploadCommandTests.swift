@@ -70,6 +70,25 @@ import Testing
         #expect(kept.errors.contains("line 2: "), "\(kept.errors)")
     }
 
+    @Test(arguments: ["4M", "5121M", "6G"]) func partsHaveTheSizesOfS3(_ size: String) async throws
+    {
+        let refusal = try await upload(
+            ["--protocol", "s3", "--user", "k:s", "--part-size", size, "a", url], status: 64)
+        #expect(refusal.errors.contains("5 MiB to 5 GiB"), "\(refusal.errors)")
+    }
+
+    @Test func anUploadIsShownWithBothItsPlaces() async throws {
+        _ = try await upload(["a", url + "?token=secret"])
+        let list = try await home.with(["LC_ALL": "C.UTF-8"]).run("list").output
+        #expect(list.contains("/a → http://127.0.0.1:9/a?token=REDACTED"), "\(list)")
+        let transfer = try await shown(1)
+        #expect(transfer["bytesDone"] == 0 && transfer["bytesSent"] == 0, "\(transfer)")
+        // What was listed is taken as a request.
+        let rows = try await home.run("list", "--json").output
+            .replacing("REDACTED", with: "secret")
+        #expect(try await home.run("enqueue", "--input", "-", input: rows).output == "1\n")
+    }
+
     @Test func keysThatAreMissingAreARefusal() async throws {
         let refusal = try await upload(["--json", "a", "s3://bucket/key"], status: 5)
         #expect(try refusal.rows.first?["error"]["code"] == "unauthorized")

@@ -171,6 +171,39 @@ struct UploadTests {
         }
     }
 
+    /// It may have been carried out.
+    @Test(arguments: [["--protocol", "post"], ["--form", "f"], ["--method", "post"]])
+    func aLostAnswerIsNotAskedForAgain(_ way: [String]) async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        try home.scratch.write("hello", to: "files/source")
+        let words = ["upload", "source", server.url("plain/a?lost=1")] + way
+        #expect(try await home.start(words + ["--wait", "-q"]).wait().status == 1)
+        for again in [["retry", "1"], ["resume", "1"], words + ["--no-start"]] {
+            let refusal = try await home.start(again).wait()
+            #expect(refusal.status == 5, "\(again): \(refusal.output)")
+            #expect(refusal.errors.contains("--repeatable"), "\(refusal.errors)")
+        }
+        #expect(try server.methods.count { $0 == "POST" } == 1)
+        let again = try await home.start(words + ["--repeatable", "--wait", "-q"]).wait()
+        #expect(again.status == 0, "\(again.errors)")
+        #expect(try server.methods.count { $0 == "POST" } == 2)
+    }
+
+    /// `show` and the message have what the server says, and the last answer in full.
+    @Test func theAnswerIsShown() async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        try home.scratch.write("hello", to: "files/source")
+        let url = server.url("plain/a?status=413")
+        let refused = try await home.run("upload", "--wait", "-q", "source", url)
+        #expect(refused.errors.contains("(413), saying: {\"refused\":true}"), "\(refused.errors)")
+        _ = try await home.run("upload", "--wait", "-q", "source", server.url("plain/b?big=1"))
+        let text = try await home.run("show", "2").output
+        #expect(text.contains("Answer:        HTTP 200 from \(server.url("plain/b"))"), "\(text)")
+        #expect(text.contains("Answer:        xxxxx") && text.utf8.count < 10_000)
+    }
+
     @Test func aFormHasTheFileAsItsPart() async throws {
         let server = try await UploadServer.start()
         let home = try LonghaulHome()

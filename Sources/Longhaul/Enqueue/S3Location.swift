@@ -16,19 +16,30 @@ struct S3Location {
         try withKeys(try placed(request))
     }
 
-    /// The request with a URL over HTTP and the region.
+    /// The request with a URL over HTTP, the region, and the certificates that are trusted there.
     func placed(_ request: TransferRequest) throws(LonghaulError) -> TransferRequest {
         var request = request
-        let settings = settings(of: try profile())
+        let profile = try profile()
+        let texts = try read(profile)
+        let settings = profile.settings(texts) ?? [:]
         let region =
             variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION") ?? settings["region"]
             ?? "us-east-1"
         request.options.upload?.region = region
         request.options.upload?.uploadProtocol = .s3
+        if request.options.caCertificate == nil,
+            let file = variable("AWS_CA_BUNDLE") ?? settings["ca_bundle"]
+        {
+            request.options.caCertificate = try absolute(file)
+            try RequestValidator.checkFile(request.options.caCertificate ?? file)
+        }
         let asked = request.url
         if asked.beginsIgnoringCase(with: "s3:") {
             request.options.upload?.askedURL = asked
-            request.url = try url(for: asked, region, settings["endpoint_url"])
+            let endpoint = try endpoint(profile, texts, settings)
+            request.url = try url(
+                for: asked, region, endpoint,
+                isVirtual: settings["s3.addressing_style"] == "virtual")
         }
         return request
     }
@@ -38,7 +49,11 @@ struct S3Location {
         if request.options.user != nil { return request }
         var request = request
         let profile = try profile()
-        if let id = variable("AWS_ACCESS_KEY_ID"), let secret = variable("AWS_SECRET_ACCESS_KEY") {
+        if let id = variable("AWS_ACCESS_KEY_ID") {
+            guard let secret = variable("AWS_SECRET_ACCESS_KEY") else {
+                throw LonghaulError(
+                    .unauthorized, "AWS_ACCESS_KEY_ID is set without AWS_SECRET_ACCESS_KEY")
+            }
             request.options.user = "\(id):\(secret)"
             if let token = variable("AWS_SESSION_TOKEN") {
                 request.options.headers[S3Keys.tokenField] = token
@@ -57,33 +72,53 @@ struct S3Location {
         return request
     }
 
+    /// As the AWS command line finds it; `nil` = Amazon's own.
+    private func endpoint(
+        _ profile: S3Profile, _ texts: S3Profile.Texts, _ settings: [String: String]
+    ) throws(LonghaulError) -> String? {
+        let ignores =
+            variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")
+            ?? settings["ignore_configured_endpoint_urls"]
+        if ignores?.lowercased() == "true" { return nil }
+        if let named = variable("AWS_ENDPOINT_URL_S3") ?? variable("AWS_ENDPOINT_URL") {
+            return named
+        }
+        do throws(S3KeysProblem) {
+            return try profile.endpoint(texts)
+        } catch {
+            throw LonghaulError(.invalidRequest, "\(error.said(of: profile)); mend that")
+        }
+    }
+
     private func url(
-        for text: String, _ region: String, _ setting: String?
+        for text: String, _ region: String, _ endpoint: String?, isVirtual: Bool
     ) throws(LonghaulError) -> String {
-        let rest = text.utf8.dropFirst("s3://".utf8.count)
-        guard text.beginsIgnoringCase(with: "s3://"),
-            let slash = rest.firstIndex(of: UInt8(ascii: "/")), slash > rest.startIndex,
-            rest.index(after: slash) < rest.endIndex
+        // Without a key it is the place of a file that keeps its name: see ``UploadPlace``.
+        let rest = text.dropFirst("s3://".count).split(
+            separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard text.beginsIgnoringCase(with: "s3://"), let bucket = rest.first, !bucket.isEmpty
         else {
             throw LonghaulError(.invalidRequest, "an object of S3 is written s3://BUCKET/KEY")
         }
-        let bucket = String(Substring(rest[..<slash]))
         if bucket.contains("@") || bucket.contains(":") {
             throw LonghaulError(
                 .invalidRequest,
                 "an s3: URL has no user and no password; give the keys with --user or a profile")
         }
-        let key = S3Key.escaped(String(Substring(rest[rest.index(after: slash)...])))
-        let endpoint =
-            variable("AWS_ENDPOINT_URL_S3") ?? variable("AWS_ENDPOINT_URL") ?? setting
+        let key = rest.count > 1 ? S3Key.escaped(String(rest[1])) : ""
         if var endpoint {
             while endpoint.hasSuffix("/") { endpoint.removeLast() }
-            return "\(endpoint)/\(bucket)/\(key)"
+            guard isVirtual, let mark = endpoint.firstRange(of: "://") else {
+                return "\(endpoint)/\(bucket)/\(key)"
+            }
+            return endpoint[..<mark.upperBound] + "\(bucket)."
+                + endpoint[mark.upperBound...] + "/\(key)"
         }
+        let domain = region.hasPrefix("cn-") ? "amazonaws.com.cn" : "amazonaws.com"
         // A certificate for *.s3 does not cover a bucket with dots.
         return bucket.contains(".")
-            ? "https://s3.\(region).amazonaws.com/\(bucket)/\(key)"
-            : "https://\(bucket).s3.\(region).amazonaws.com/\(key)"
+            ? "https://s3.\(region).\(domain)/\(bucket)/\(key)"
+            : "https://\(bucket).s3.\(region).\(domain)/\(key)"
     }
 
     // MARK: - Settings
@@ -92,24 +127,39 @@ struct S3Location {
         environment(name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// The profile that the environment names.
+    var namedProfile: String? { variable("AWS_DEFAULT_PROFILE") ?? variable("AWS_PROFILE") }
+
+    /// Whether the environment itself has keys, or names whose they are.
+    var namesKeys: Bool { variable("AWS_ACCESS_KEY_ID") != nil || namedProfile != nil }
+
     private func profile() throws(LonghaulError) -> S3Profile {
         S3Profile(
-            name: variable("AWS_PROFILE") ?? "default",
+            name: namedProfile ?? "default",
             credentialsFile: try file("AWS_SHARED_CREDENTIALS_FILE", "credentials"),
             configFile: try file("AWS_CONFIG_FILE", "config"))
     }
 
-    /// Absolute: an engine may run in another directory, or with another environment.
     private func file(_ name: String, _ standard: String) throws(LonghaulError) -> String {
-        let home = variable("HOME") ?? ""
-        guard let path = variable(name) else { return "\(home)/.aws/\(standard)" }
-        if path.hasPrefix("~/") { return home + path.dropFirst() }
+        try absolute(variable(name) ?? "~/.aws/\(standard)")
+    }
+
+    /// An engine may run in another directory, or with another environment.
+    private func absolute(_ path: String) throws(LonghaulError) -> String {
+        if path.hasPrefix("~/") { return (variable("HOME") ?? "") + path.dropFirst() }
         return try CurrentDirectory.absolute(path)
     }
 
-    private func settings(of profile: S3Profile) -> [String: String] {
-        guard let bytes = try? TextFile.read(profile.configFile) else { return [:] }
-        let text = String(decoding: bytes, as: UTF8.self)
-        return AWSSettings.of(profile.name, in: text, isConfig: true) ?? [:]
+    /// A profile that is named and not there, or a file that cannot be read, may have said where
+    /// the private server is: the upload must not go to Amazon's.
+    private func read(_ profile: S3Profile) throws(LonghaulError) -> S3Profile.Texts {
+        do throws(S3KeysProblem) {
+            let texts = try profile.texts()
+            if namedProfile != nil, profile.settings(texts) == nil { throw .noProfile }
+            return texts
+        } catch {
+            throw LonghaulError(
+                .unauthorized, "\(error.said(of: profile)); set AWS_PROFILE to one that is there")
+        }
     }
 }

@@ -39,7 +39,8 @@ extension TransferChange {
                 try RequestBounds.check(options)
             }
         }
-        change.check = { request throws(LonghaulError) in
+        change.finish = { request throws(LonghaulError) in
+            if checked.url != nil { request = UploadPlace.named(request) }
             guard let upload = request.options.upload else { return }
             if checked.expectedBytes != nil {
                 throw LonghaulError(
@@ -135,6 +136,7 @@ private struct S3Object: Sendable {
             let hasKeys = options.user != nil || upload.profile != nil
             if upload.uploadProtocol != .s3 || !hasKeys { throw problem }
         }
+        options.caCertificate = options.caCertificate ?? placed.options.caCertificate
         upload.uploadProtocol = .s3
         upload.region = placed.options.upload?.region
         upload.askedURL = placed.options.upload?.askedURL

@@ -4,13 +4,15 @@ internal import LonghaulStore
 
 /// Checks requests for uploads, and pins the version of the file.
 enum UploadValidator {
-    /// With the URL of an object in S3 over HTTP, and what its requests are signed with.
+    /// With the file's name where the URL is that of a directory. To S3 also with the URL of the
+    /// object over HTTP, and with what its requests are signed with.
     static func located(_ request: TransferRequest) throws(LonghaulError) -> TransferRequest {
-        guard let upload = request.options.upload,
-            upload.uploadProtocol == .s3 || request.url.beginsIgnoringCase(with: "s3:")
-        else { return request }
+        guard let upload = request.options.upload else { return request }
+        guard upload.uploadProtocol == .s3 || request.url.beginsIgnoringCase(with: "s3:") else {
+            return UploadPlace.named(request)
+        }
         try checkTakesS3(upload)
-        return try S3Location().located(request)
+        return UploadPlace.named(try S3Location().located(request))
     }
 
     static func checkTakesS3(_ upload: UploadOptions) throws(LonghaulError) {
@@ -117,8 +119,8 @@ enum UploadValidator {
             throw LonghaulError(
                 .invalidRequest, "an upload to S3 has no query and no method of its own")
         }
-        if let partSize = upload.partSize, partSize < 5 << 20 {
-            throw LonghaulError(.invalidRequest, "a part of an upload to S3 has 5 MiB at least")
+        if let partSize = upload.partSize, !Limits.uploadPartBytes.contains(partSize) {
+            throw LonghaulError(.invalidRequest, "a part of an upload to S3 has 5 MiB to 5 GiB")
         }
         if let type = upload.contentType,
             (try? HeaderFields.Field(parsing: "Content-Type: \(type)")) == nil || type.isEmpty

@@ -27,6 +27,9 @@ extension JSONText {
         field("expectedBytes", transfer.expectedBytes)
         field("bytesTotal", transfer.bytesTotal)
         field("bytesDone", transfer.bytesDone)
+        if transfer.kind == .upload {
+            field("bytesSent", max(transfer.bytesDone, transfer.bytesSent ?? 0))
+        }
         field("bytesFetched", transfer.bytesFetched)
         field("bytesPerSecond", rate: transfer.bytesPerSecond)
         field("createdAt", transfer.createdAt)
@@ -210,6 +213,7 @@ extension UploadOptions {
 extension TransferResponse {
     /// The answer to an upload. Its body is text, or `bodyBase64` where it is no UTF-8.
     fileprivate func write(to json: inout JSONText, isForHost: Bool) {
+        json.field("url", isForHost ? url : Redaction.url(url))
         json.field("status", statusCode)
         json.field("headers") { object in
             var seen: Set<String> = []

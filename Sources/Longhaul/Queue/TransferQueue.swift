@@ -95,6 +95,7 @@ public final class TransferQueue: Sendable {
     private func change(
         _ selection: TransferSelection, to change: WantedChange, by canceller: Canceller = .library
     ) throws(LonghaulError) -> [ChangeOutcome] {
+        if change == .resume || change == .retry { try KeyRenewal(queue: self).renew(selection) }
         let outcomes = try store.wants.change(
             selection.inStore, to: change, by: canceller, now: now)
         WakeChannel.poke(directory)
@@ -187,7 +188,7 @@ extension WantOutcome {
         case .hasEnded(.completed) where change == .resume: .isCompleted
         case .replaced(by: let other): .replaced(by: other)
         case .changed, .unchanged, .hasEnded, .destinationTaken, .deadlinePassed, .snapshotGone,
-            .noSuchTransfer:
+            .answerLost, .noSuchTransfer:
             nil
         }
     }
@@ -209,6 +210,7 @@ extension WantOutcome {
             LonghaulError(
                 .conflict, "the snapshot of its file was deleted with it; upload the file again",
                 transferID: id)
+        case .answerLost: .answerLost(id)
         case .destinationTaken(let path, by: let holder):
             LonghaulError(
                 .conflict,

@@ -10,9 +10,11 @@ struct Upload: ConsoleCommand {
             Prints the id; with --wait, transfers now and waits as `get` does. The server is \
             asked what it speaks: IETF resumable uploads, tus, or a plain PUT. What is resumable \
             goes on from the byte that the server has. The file must stay as it is until the end, \
-            but with --snapshot.
+            but with --snapshot. At a URL that ends in a slash the file keeps its name, unless the \
+            server makes a resource there (tus, IETF, POST).
 
               longhaul upload photo.jpg https://example.com/photos/photo.jpg
+              longhaul upload backup.tar.zst s3://bucket/backups/
               longhaul upload --wait --protocol tus disk.img https://example.com/files/
               longhaul upload --form file report.pdf https://example.com/reports
               longhaul upload --key id_ecdsa a.zst sftp://me@example.com/srv/a.zst
@@ -134,7 +136,8 @@ struct SendingOptions: ParsableArguments {
     var contentType: String?
 
     @Option(
-        help: ArgumentHelp("Bytes of one part, for S3 (default: 8M or more).", valueName: "size"))
+        help: ArgumentHelp(
+            "Bytes of one part, for S3: 5M to 5G (default: 8M or more).", valueName: "size"))
     var partSize: String?
 
     @Flag(help: "A POST may be sent again where its answer was lost.")

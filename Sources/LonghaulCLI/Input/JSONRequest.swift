@@ -90,10 +90,10 @@ struct JSONRequest {
 
     /// What a printed transfer says besides: it asks for nothing.
     private static let printed: Set<String> = [
-        "id", "state", "host", "bytesTotal", "bytesDone", "bytesFetched", "bytesPerSecond",
-        "createdAt", "startedAt", "finishedAt", "attempts", "restarts", "sharedWith", "waitingFor",
-        "error", "preferencesWaived", "preferencesCheckedAt", "contentCoding", "response",
-        "yielding", "attemptRecords", "events",
+        "id", "state", "host", "bytesTotal", "bytesDone", "bytesSent", "bytesFetched",
+        "bytesPerSecond", "createdAt", "startedAt", "finishedAt", "attempts", "restarts",
+        "sharedWith", "waitingFor", "error", "preferencesWaived", "preferencesCheckedAt",
+        "contentCoding", "response", "yielding", "attemptRecords", "events",
     ]
 
     /// One bit for each name: a line is read without making a set.

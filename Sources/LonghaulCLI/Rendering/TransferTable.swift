@@ -40,8 +40,16 @@ struct TransferTable {
             done(transfer),
             transfer.bytesTotal.map(Units.size) ?? "",
             now(transfer),
-            path(transfer.destination),
+            place(transfer),
         ]
+    }
+
+    /// Where the file goes; of an upload, from where.
+    private func place(_ transfer: Transfer) -> String {
+        let path = path(transfer.destination)
+        if transfer.kind == .download { return path }
+        let arrow = terminal.hasUnicode ? " → " : " -> "
+        return path + arrow + TerminalText.shown(Redaction.url(transfer.url))
     }
 
     private func done(_ transfer: Transfer) -> String {

@@ -83,7 +83,24 @@ struct TransferText {
         add("Checksum", transfer.checksum.map { "\($0.algorithm.rawValue):\($0.hex)" })
         add("Meta", transfer.metadata.map(TerminalText.shown))
         facts += OptionLines.of(transfer.options)
+        if transfer.kind == .upload, let response = transfer.response {
+            facts += answer(response).map { ("Answer", $0) }
+        }
         return facts
+    }
+
+    /// The last answer to an upload: its status and URL, then the beginning of a body of text.
+    private func answer(_ response: TransferResponse) -> [String] {
+        let status = response.statusCode.map { "HTTP \($0) from " } ?? ""
+        let head = status + TerminalText.shown(Redaction.url(response.url))
+        guard let body = response.body, !body.contains(0) else { return [head] }
+        let text = String(decoding: body.prefix(Limits.answerBytesShown), as: UTF8.self)
+        let lines = text.split(whereSeparator: \.isNewline).map { shown(String($0)) }
+        var shownLines = Array(lines.prefix(Limits.answerLinesShown))
+        if lines.count > shownLines.count || body.count > Limits.answerBytesShown {
+            shownLines.append(terminal.ellipsis)
+        }
+        return [head] + shownLines
     }
 
     /// Shows the content coding of a file whose content is not what its name says.

@@ -45,6 +45,14 @@ extension LonghaulError {
             + "restart"
     )
 
+    /// Of a POST that may not be sent twice.
+    package static func answerLost(_ id: TransferID) -> LonghaulError {
+        LonghaulError(
+            .conflict,
+            "the answer to its POST was lost, and the server may have the file; look there, then "
+                + "give the same upload with --repeatable to send it again", transferID: id)
+    }
+
     /// A cancel has deleted it, or someone else.
     package static let snapshotLost = LonghaulError(
         .sourceChanged, "the snapshot of the file is gone; enqueue the file again")

@@ -16,7 +16,8 @@ struct EndedRequest {
             segment.head?.status == 304 && segment.asksForChange && bytes.have.isEmpty
             && target.kept != nil
         failure = classified(for: target, bytesTotal: bytes.state.bytesTotal)
-            .map { end.isProxied ? target.byProxy($0, segment) : $0 }
+            .map { end.isProxied ? target.byProxy($0, segment) : $0 }?
+            .quoting(segment.head, end.answer)
     }
 
     /// The failure that the request ended with.

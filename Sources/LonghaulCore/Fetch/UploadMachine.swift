@@ -132,9 +132,7 @@ struct UploadMachine {
                 let failure = wire.upload.lastFailure ?? UploadFailure.noGain
                 return leaveUpload(leaving(after: failure), context, &step)
             }
-            if exchange.purpose == .whole, state.upload?.mayHaveArrived == true,
-                !exchange.body.mayRepeat
-            {
+            if let upload = state.upload, exchange.isForbidden(after: upload) {
                 return leaveUpload(.fail(UploadFailure.unknownEnd(nil).error), context, &step)
             }
             send(exchange, context, &step)
@@ -196,7 +194,8 @@ struct UploadMachine {
             floor: wire.upload.floor)
         let head = segment.head
         let verdict = ReceivedDigest.verdict(
-            of: &judge, on: head, expecting: request.options.checksum)
+            of: &judge, on: head, expecting: request.options.checksum
+        ).quoting(head, end.answer)
         step.writes.append(
             .attempt(transfer, segment.outcome(exchange, end, verdict, at: context.now.wall)))
         absorb(judge, &step)

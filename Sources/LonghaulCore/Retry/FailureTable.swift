@@ -89,7 +89,7 @@ package enum FailureTable {
         let advice =
             switch problem {
             case .noProfile, .noKeys: "put its keys there, then `resume`"
-            case .unreadable: "mend that, then `resume`"
+            case .unreadable, .noServices: "mend that, then `resume`"
             case .unsupported: "\(S3KeysProblem.export(profile)): upload it again with those"
             }
         return Failure(

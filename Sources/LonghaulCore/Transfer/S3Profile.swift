@@ -28,13 +28,44 @@ package struct S3Profile: Hashable, Codable, Sendable {
         self.configFile = configFile
     }
 
-    /// What the files say of the profile; `nil` = there is no such file.
-    package func keys(
-        credentials: String?, config: String?
-    ) throws(S3KeysProblem) -> S3Keys {
-        let credentials = AWSSettings.of(name, in: credentials, isConfig: false)
-        let config = AWSSettings.of(name, in: config, isConfig: true)
-        let all = (credentials ?? [:]).merging(config ?? [:]) { own, _ in own }
+    /// The two files; `nil` = there is no such file.
+    package struct Texts: Hashable, Sendable {
+        package var credentials: String?
+        package var config: String?
+
+        package init(credentials: String?, config: String?) {
+            self.credentials = credentials
+            self.config = config
+        }
+    }
+
+    /// All that the files say of the profile; `nil` = it is in neither. Those who may not write to
+    /// the one put settings into the other, and Amazon's clients read both.
+    package func settings(_ texts: Texts) -> [String: String]? {
+        let credentials = AWSSettings.of(name, in: texts.credentials, isConfig: false)
+        let config = AWSSettings.of(name, in: texts.config, isConfig: true)
+        if credentials == nil, config == nil { return nil }
+        return (credentials ?? [:]).merging(config ?? [:]) { own, _ in own }
+    }
+
+    /// The endpoint that the files name for S3, by the profile's section `services` before its
+    /// own setting (AWS SDKs and Tools Reference Guide, "Service-specific endpoints").
+    package func endpoint(_ texts: Texts) throws(S3KeysProblem) -> String? {
+        let all = settings(texts) ?? [:]
+        if let name = all["services"] {
+            guard let services = AWSSettings.services(name, in: texts.config) else {
+                throw .noServices(name)
+            }
+            if let endpoint = services["s3.endpoint_url"] { return endpoint }
+        }
+        return all["endpoint_url"] ?? all["s3.endpoint_url"]
+    }
+
+    /// The keys that the files have for the profile.
+    package func keys(_ texts: Texts) throws(S3KeysProblem) -> S3Keys {
+        let credentials = AWSSettings.of(name, in: texts.credentials, isConfig: false)
+        let config = AWSSettings.of(name, in: texts.config, isConfig: true)
+        let all = settings(texts) ?? [:]
         // The keys beside it are not those that it is to act with.
         if all["role_arn"] != nil { throw .unsupported("role_arn") }
         if let keys = credentials?.keys ?? config?.keys { return keys }
@@ -55,6 +86,8 @@ package struct S3Profile: Hashable, Codable, Sendable {
 package enum S3KeysProblem: Error, Hashable, Sendable {
     case noProfile
     case noKeys
+    /// The profile names a section of services that is not there.
+    case noServices(String)
     /// The profile has this setting, which is for the AWS command line to carry out.
     case unsupported(String)
     /// The file, and the system's reason.
@@ -67,6 +100,9 @@ package enum S3KeysProblem: Error, Hashable, Sendable {
         case .noProfile:
             "there is no profile \(name) in \(profile.credentialsFile) or \(profile.configFile)"
         case .noKeys: "the profile \(name) has no keys in \(profile.credentialsFile)"
+        case .noServices(let services):
+            "the profile \(name) names the services \(TerminalText.shown(services)), which are not "
+                + "in \(profile.configFile)"
         case .unsupported(let setting):
             "the profile \(name) has its keys by \(setting), which is not supported"
         case .unreadable(let path, let reason): "\(path) cannot be read (\(reason))"
@@ -89,26 +125,40 @@ package enum AWSSettings {
     package static func of(
         _ profile: String, in text: String?, isConfig: Bool
     ) -> [String: String]? {
+        settings(in: text, of: names(profile, isConfig))
+    }
+
+    /// The settings of services, as `s3.endpoint_url`.
+    static func services(_ name: String, in config: String?) -> [String: String]? {
+        settings(in: config, of: ["services \(name)"])
+    }
+
+    private static func settings(
+        in text: String?, of sections: [String]
+    ) -> [String: String]? {
         var found: [String: String]?
         var isOwn = false
         // Lines that are indented more than the setting before them belong to it.
-        var indent = Int.max
+        var (indent, parent) = (Int.max, "")
         for line in (text ?? "").split(whereSeparator: \.isNewline) {
             let content = line.trimmingBlanks
             guard let first = content.utf8.first, !comments.contains(first) else { continue }
             if first == UInt8(ascii: "["), line.utf8.first == first {
-                isOwn = names(profile, isConfig).contains { name(of: content) == $0 }
+                isOwn = sections.contains { name(of: content) == $0 }
                 if isOwn { found = found ?? [:] }
                 indent = .max
                 continue
             }
             let own = line.utf8.prefix(while: \.isBlank).count
-            guard own <= indent, let equals = content.firstIndex(of: "=") else { continue }
-            indent = own
-            let value = content[content.index(after: equals)...].trimmingBlanks
-            if isOwn, !value.isEmpty {
-                found?[content[..<equals].trimmingBlanks.lowercased()] = String(value)
+            guard let equals = content.firstIndex(of: "=") else { continue }
+            var setting = content[..<equals].trimmingBlanks.lowercased()
+            if own <= indent {
+                (indent, parent) = (own, setting)
+            } else {
+                setting = "\(parent).\(setting)"
             }
+            let value = content[content.index(after: equals)...].trimmingBlanks
+            if isOwn, !value.isEmpty { found?[setting] = String(value) }
         }
         return found
     }

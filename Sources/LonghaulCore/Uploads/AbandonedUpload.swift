@@ -61,6 +61,8 @@ package struct AbandonedUpload: Hashable, Sendable {
         // The keys of a profile may be renewed.
         let isSigned = request.options.user == nil && request.options.upload?.profile != nil
         return switch head.status {
+        // Perhaps a request that has taken too long.
+        case 400 where state.dialect == .s3: false
         case 400, 401, 403: !isSigned
         case 408, 409, 423, 425, 429, 500...599: false
         default: true

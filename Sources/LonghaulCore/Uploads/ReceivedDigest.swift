@@ -46,7 +46,7 @@ enum ReceivedDigest {
 
     /// S3 was told the digest of an object, and has refused what came.
     static func refusal(_ head: ResponseHead, _ body: [UInt8]) -> Failure? {
-        guard head.status == 400, S3Answer.element("Code", in: body) == "BadDigest" else {
+        guard head.status == 400, S3Answer.code(in: body) == "BadDigest" else {
             return nil
         }
         return failure("the server has refused the file, as it has another digest", head)

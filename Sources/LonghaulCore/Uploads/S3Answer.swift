@@ -11,19 +11,42 @@ package enum S3Key {
 
 /// What the answers of S3 say.
 enum S3Answer {
-    /// The text of the first element of that name.
-    static func element(_ name: String, in body: [UInt8]) -> String? {
-        let text = String(decoding: body, as: UTF8.self)
-        guard let open = text.firstRange(of: "<\(name)>"),
-            let close = text[open.upperBound...].firstRange(of: "</\(name)>")
-        else { return nil }
-        return String(text[open.upperBound..<close.lowerBound])
-    }
-
     /// Whether the keys were good once (Amazon S3 API Reference, "List of error codes").
     static func tellsOfOldKeys(_ body: [UInt8]) -> Bool {
         ["ExpiredToken", "InvalidToken", "TokenRefreshRequired"]
-            .contains(element("Code", in: body))
+            .contains(code(in: body))
+    }
+
+    /// Whether the same request may pass at another time, whatever the status: S3 ends a request
+    /// whose body comes slowly with 400 `RequestTimeout`.
+    static func isPassing(_ body: [UInt8]) -> Bool {
+        guard let code = code(in: body) else { return false }
+        return passing.contains(code)
+    }
+
+    /// Those that Amazon's clients repeat, and those that say so.
+    private static let passing: Set<String> = [
+        "RequestTimeout", "RequestTimeoutException", "SlowDown", "InternalError",
+        "ServiceUnavailable", "Busy", "OperationAborted", "ConditionalRequestConflict",
+        "IncompleteBody", "Throttling", "ThrottlingException", "RequestThrottled",
+        "RequestLimitExceeded", "TooManyRequestsException", "BandwidthLimitExceeded",
+        "PriorRequestNotComplete",
+    ]
+
+    static func code(in body: [UInt8]) -> String? { MarkupText.element("Code", in: body) }
+
+    /// The region of the bucket, where the answer says that it is another one.
+    static func otherRegion(_ head: ResponseHead, _ body: [UInt8], than own: String?) -> String? {
+        guard head.status == 301 || head.status == 400 else { return nil }
+        let isNamed = ["AuthorizationHeaderMalformed", "IllegalLocationConstraintException"]
+            .contains(code(in: body))
+        let region =
+            head.headers.single("x-amz-bucket-region")
+            ?? (isNamed ? MarkupText.element("Region", in: body) : nil)
+        guard let region, region != own, (1...40).contains(region.utf8.count),
+            region.utf8.allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || $0 == 0x2D })
+        else { return nil }
+        return region
     }
 
     /// Whether the object has that length, and was made of so many parts in an upload that began at
@@ -51,30 +74,21 @@ enum S3Answer {
         {
             let part = Array(rest[open.upperBound..<close.lowerBound].utf8)
             rest = rest[close.upperBound...]
-            guard let number = element("PartNumber", in: part).flatMap({ Int($0) }), number > 0,
-                let size = element("Size", in: part).flatMap({ Int64($0) }),
-                let tag = element("ETag", in: part)
+            guard let number = MarkupText.element("PartNumber", in: part).flatMap({ Int($0) }),
+                number > 0,
+                let size = MarkupText.element("Size", in: part).flatMap({ Int64($0) }),
+                let tag = MarkupText.element("ETag", in: part)
             else { return nil }
-            list.parts.append(S3PartList.Part(number: number, size: size, tag: unescaped(tag)))
+            list.parts.append(
+                S3PartList.Part(number: number, size: size, tag: MarkupText.unescaped(tag)))
         }
         // An answer may be longer than what is kept of it: what is missing is asked for.
         let isCut = rest.firstRange(of: "</ListParts") == nil
-        if isCut || element("IsTruncated", in: body) == "true" {
+        if isCut || MarkupText.element("IsTruncated", in: body) == "true" {
             guard let last = list.parts.last?.number else { return nil }
             list.next = last
         }
         return list
-    }
-
-    /// Of the characters that stand in entity tags.
-    private static func unescaped(_ text: String) -> String {
-        var result = text
-        for (escape, character) in [("&quot;", "\""), ("&#34;", "\""), ("&amp;", "&")] {
-            while let range = result.firstRange(of: escape) {
-                result.replaceSubrange(range, with: character)
-            }
-        }
-        return result
     }
 }
 

@@ -90,3 +90,41 @@ struct S3Plan {
         return exchange
     }
 }
+
+/// Which of the user's header fields go with a request of an upload.
+extension UploadExchange {
+    /// S3 refuses a part whose request has fields that describe the object (Amazon S3 API
+    /// Reference, CreateMultipartUpload and its neighbours). Elsewhere all of them go with each.
+    package func fields(of user: HeaderFields) -> HeaderFields {
+        if body.signature == nil { return user }
+        return HeaderFields(user.fields.filter { takes($0.name.lowercased()) })
+    }
+
+    private func takes(_ name: String) -> Bool {
+        if S3Fields.ofEach.contains(name) { return true }
+        // A key of the customer's own is needed by whatever reads or writes the object.
+        if name.hasPrefix(S3Fields.customerKey) { return purpose != .abort }
+        if S3Fields.conditions.contains(name) { return purpose == .whole || purpose == .complete }
+        if S3Fields.ofCreation.contains(name) { return purpose == .create }
+        // The digest of the file is none of a part.
+        if name == "content-md5" || name.hasPrefix("x-amz-checksum-") { return purpose == .whole }
+        let describes =
+            S3Fields.ofObject.contains(name) || name.hasPrefix("x-amz-")
+            || name.hasPrefix("x-goog-")
+        return !describes || purpose == .whole || purpose == .create
+    }
+}
+
+/// Names of header fields, in lower case.
+private enum S3Fields {
+    static let ofEach: Set<String> = [
+        S3Keys.tokenField, "x-amz-request-payer", "x-amz-expected-bucket-owner",
+    ]
+    static let customerKey = "x-amz-server-side-encryption-customer-"
+    static let conditions: Set<String> = ["if-match", "if-none-match"]
+    static let ofCreation: Set<String> = ["x-amz-checksum-algorithm", "x-amz-checksum-type"]
+    static let ofObject: Set<String> = [
+        "cache-control", "content-disposition", "content-encoding", "content-language",
+        "content-type", "expires",
+    ]
+}

@@ -32,6 +32,11 @@ package struct UploadExchange: Hashable, Sendable {
     package var part: Int?
     /// The resource that the request makes or uses up, where its name is known before the answer.
     package var address: String?
+
+    /// It is a request that may not be made twice, and may have been made.
+    package func isForbidden(after state: UploadState) -> Bool {
+        purpose == .whole && state.mayHaveArrived && !body.mayRepeat
+    }
 }
 
 /// What an upload begins with.
@@ -154,13 +159,17 @@ package struct UploadPlan {
         var content = UploadBody.Content(file: 0..<size, pinned: source)
         var type = options.contentType ?? "application/octet-stream"
         if let field = options.formField {
-            let form = FormPart(field: field, path: sourceName, type: type, source: source)
+            let form = FormPart(field: field, path: request.sourceName, type: type, source: source)
             content.before = form.before
             content.after = form.after
             type = form.contentType
         }
+        // A server that speaks neither tus nor the draft stores the file under its URL.
+        let isPlace = isPlain && method == .put && options.formField == nil
+        let url =
+            isPlace ? UploadPlace.url(of: request.sourceName, at: request.url) : request.url
         var exchange = exchange(
-            .whole, (options.formField == nil ? method : .post).rawValue, request.url, dialect)
+            .whole, (options.formField == nil ? method : .post).rawValue, url, dialect)
         exchange.body.content = content
         exchange.body.expectsContinue = content.length > Limits.uploadAtOnceBytes
         exchange.body.mayRepeat = exchange.body.method == "PUT" || options.isRepeatable
@@ -206,7 +215,7 @@ package struct UploadPlan {
             // tuspyserver tells no offset of an upload without a type.
             let type = options.contentType ?? "application/octet-stream"
             exchange.headers["Upload-Metadata"] =
-                "filename \(Base64.encode(Array(sourceName.utf8))),"
+                "filename \(Base64.encode(Array(request.sourceName.utf8))),"
                 + "filetype \(Base64.encode(Array(type.utf8)))"
         }
         return exchange
@@ -267,12 +276,6 @@ package struct UploadPlan {
         {
             exchange.headers[ReceivedDigest.s3Field] = Base64.encode(bytes)
         }
-    }
-
-    private var sourceName: String {
-        guard case .file(let path) = request.destination else { return "file" }
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
-        return String(path[path.utf8.index(after: slash)...])
     }
 }
 

@@ -74,6 +74,27 @@ enum UploadFailure {
                 httpStatus: head.status))
     }
 
+    /// Of an answer of S3 that says that the request may be made again.
+    static func passing(_ head: ResponseHead) -> Failure {
+        Failure(
+            .transient,
+            LonghaulError(
+                .serverError, "the server cannot take the request now (\(head.status))",
+                httpStatus: head.status),
+            retryAfter: head.headers.retryAfter(now: head.receivedAt))
+    }
+
+    /// Of a bucket that is elsewhere.
+    static func otherRegion(_ head: ResponseHead, _ region: String) -> Failure {
+        Failure(
+            .permanent,
+            LonghaulError(
+                .clientError,
+                "the bucket is in the region \(region) (\(head.status)); give the same upload with "
+                    + "AWS_REGION=\(region)",
+                httpStatus: head.status))
+    }
+
     /// - Parameter most: Bytes that the server takes.
     static func tooLarge(_ most: Int64) -> Failure {
         Failure(

@@ -4,10 +4,10 @@ extension UploadJudge {
 
     mutating func judgeS3(_ head: ResponseHead) -> UploadVerdict {
         // An error may come with a 200, where the server began to answer before it was done.
-        let code = S3Answer.element("Code", in: end.answer)
+        let code = S3Answer.code(in: end.answer)
         switch exchange.purpose {
         case .create:
-            guard head.isSuccess, let id = S3Answer.element("UploadId", in: end.answer) else {
+            guard head.isSuccess, let id = MarkupText.element("UploadId", in: end.answer) else {
                 return refused(head)
             }
             state.address = S3Key.escaped(id: id)
@@ -32,7 +32,9 @@ extension UploadJudge {
     /// After a break the server's word counts for what it has.
     private mutating func listed(_ head: ResponseHead) -> UploadVerdict {
         if head.status == 404 { return forgotten() }
-        if [400, 403, 405, 501].contains(head.status), !S3Answer.tellsOfOldKeys(end.answer) {
+        if [400, 403, 405, 501].contains(head.status), !S3Answer.tellsOfOldKeys(end.answer),
+            !S3Answer.isPassing(end.answer)
+        {
             // Some keys may send parts and not list them, some servers have no lists.
             (state.mustAsk, state.listedThrough) = (false, nil)
             return .goOn
@@ -78,6 +80,8 @@ extension UploadJudge {
             return .done
         }
         let failure = failure(of: head)
+        // An answer to HEAD has no body, and does not say which 400 it is.
+        if head.status == 400 { return .failed(UploadFailure.passing(head)) }
         if !head.isSuccess, failure.kind == .transient { return .failed(failure) }
         return gone("the server does not know the upload any more")
     }

@@ -9,6 +9,17 @@ package enum UploadVerdict: Hashable, Sendable {
     /// The server does not have the offset that was assumed.
     case conflict(Failure)
     case failed(Failure)
+
+    /// With what the server says where it refuses the request.
+    func quoting(_ head: ResponseHead?, _ body: [UInt8]) -> UploadVerdict {
+        guard let head, !head.isSuccess || S3Answer.code(in: body) != nil else { return self }
+        return switch self {
+        case .goOn, .done: self
+        case .askAfter(let failure): .askAfter(failure.quoting(head, body))
+        case .conflict(let failure): .conflict(failure.quoting(head, body))
+        case .failed(let failure): .failed(failure.quoting(head, body))
+        }
+    }
 }
 
 /// What the end of a request means for its upload. Pure.
@@ -253,9 +264,16 @@ package struct UploadJudge {
 
     /// What the answer that refuses a request means.
     func failure(of head: ResponseHead) -> Failure {
-        let isOld = state.dialect == .s3 && S3Answer.tellsOfOldKeys(end.answer)
-        guard isOld, head.status != 404 else { return FailureTable.classify(upload: head) }
-        return UploadFailure.oldKeys(head)
+        let usual = FailureTable.classify(upload: head)
+        guard state.dialect == .s3, head.status != 404 else { return usual }
+        if S3Answer.tellsOfOldKeys(end.answer) { return UploadFailure.oldKeys(head) }
+        if usual.kind != .transient, S3Answer.isPassing(end.answer) {
+            return UploadFailure.passing(head)
+        }
+        if let region = S3Answer.otherRegion(head, end.answer, than: options.region) {
+            return UploadFailure.otherRegion(head, region)
+        }
+        return usual
     }
 
     /// The server has bytes that were never sent: the resource is not ours, or not sound.

@@ -26,7 +26,8 @@ package struct SegmentEnd: Hashable, Sendable {
     package var httpVersion: Int
     /// It went through a proxy: what failed before an answer may be that one.
     package var isProxied = false
-    /// Of an upload: the beginning of the answer's body, see ``HeadVerdict/keep``.
+    /// The beginning of the body of an answer to an upload (``HeadVerdict/keep``); also of one that
+    /// refuses a download, where it came with the head.
     package var answer: [UInt8] = []
     /// Of an upload: bytes of the body that libcurl has taken to send them. More of them than the
     /// server has are possible, and never fewer.

@@ -131,7 +131,10 @@ struct EffectPerformer {
         let isElsewhere = isElsewhere(exchange.url, wanted)
         let isHTTP = exchange.url.beginsIgnoringCase(with: "http")
         var headers = HeaderFields()
-        if isHTTP { headers = isElsewhere ? options.headers.forElsewhere : options.headers }
+        if isHTTP {
+            headers = exchange.fields(
+                of: isElsewhere ? options.headers.forElsewhere : options.headers)
+        }
         for field in exchange.headers.fields { headers[field.name] = field.value }
         var settings = settings(
             options, isElsewhere: isElsewhere,

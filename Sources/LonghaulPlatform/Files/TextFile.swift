@@ -85,7 +85,12 @@ package enum TextFile {
 extension S3Profile {
     /// As the files have them now.
     package func keys() throws(S3KeysProblem) -> S3Keys {
-        try keys(credentials: text(of: credentialsFile), config: text(of: configFile))
+        try keys(texts())
+    }
+
+    /// What stands in the files now.
+    package func texts() throws(S3KeysProblem) -> Texts {
+        try Texts(credentials: text(of: credentialsFile), config: text(of: configFile))
     }
 
     private func text(of path: String) throws(S3KeysProblem) -> String? {

@@ -20,8 +20,8 @@ package struct RequestChange: Sendable {
     package var expectedBytes: Int64??
     /// Edits headers, rate, checksum and whatever else the options hold; throws what may not be.
     package var editOptions: (@Sendable (inout TransferOptions) throws(LonghaulError) -> Void)?
-    /// Throws what the request as a whole may not be.
-    package var check: (@Sendable (TransferRequest) throws(LonghaulError) -> Void)?
+    /// Finishes the request as a whole, or throws what it may not be. The origin of its URL stays.
+    package var finish: (@Sendable (inout TransferRequest) throws(LonghaulError) -> Void)?
 
     package init() {}
 }
@@ -38,7 +38,7 @@ extension RequestChange {
         if let deadline { request.deadline = deadline }
         if let expectedBytes { request.expectedBytes = expectedBytes }
         try editOptions?(&request.options)
-        try check?(request)
+        try finish?(&request)
     }
 }
 

@@ -38,6 +38,8 @@ package struct WantOutcome: Hashable, Sendable {
         case deadlinePassed
         /// The snapshot of the file that it is to send was deleted when it was cancelled.
         case snapshotGone
+        /// Its POST may have been carried out, and may not be sent twice.
+        case answerLost
         case noSuchTransfer
     }
 

@@ -25,6 +25,9 @@ extension TransferInserter {
             change.deadline = changed.request.deadline
             try changed.request.deadline.check(earliest: changed.request.earliestBegin)
         }
+        if isFailed, try changed.mayHaveArrived(connection) {
+            throw LonghaulError.answerLost(work.id)
+        }
         // Its session may be given a host, as with a new one. Refusals come before any write.
         if new.request.host != nil { _ = try sessionRow(new.request) }
         if !changed.request.isExactly(work.request) {

@@ -51,7 +51,7 @@ package struct WantWriter {
             switch $0.result {
             case .changed, .replaced: true
             case .unchanged, .hasEnded, .destinationTaken, .deadlinePassed, .snapshotGone,
-                .noSuchTransfer:
+                .answerLost, .noSuchTransfer:
                 false
             }
         }
@@ -148,6 +148,7 @@ private struct WantRows {
         {
             return .snapshotGone
         }
+        if try work.mayHaveArrived(connection) { return .answerLost }
         if work.request.options.ifExists == .rename { return nil }
         let path = work.destination
         let realPath = try connection.first("SELECT realPath FROM transfer WHERE id = ?1", id) {

@@ -61,11 +61,11 @@ extension EasyHandle {
             seconds: Double(turn.pointee.now - running.begunAt) / 1e9,
             httpVersion: curl.httpVersion)
         end.isProxied = running.isProxied
+        end.answer = self.flow.answer
         if running.request.upload != nil {
             end.bytesSent = flow.pointee.upload.sent
             // Of this hop alone: what went to a server that redirects has not gone to the next one.
             end.bytesUnsent = max(0, end.bytesSent - curl.offset(CURLINFO_SIZE_UPLOAD_T))
-            end.answer = self.flow.answer
         }
         return end
     }

@@ -34,7 +34,9 @@ extension EasyHandle {
         case .keep:
             flow.keep()
         case .redirect, .refuse:
-            flow.discard(length: curl.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T))
+            flow.discard(
+                length: curl.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T),
+                keeping: verdict == .refuse ? Int(Limits.answerReadBytes) : 0)
         }
         // A redirect that is followed is no fact; another is reported when it ends the request.
         if verdict != .redirect { facts.facts.append(.head(running.request.key, head, verdict)) }

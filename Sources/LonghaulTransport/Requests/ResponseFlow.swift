@@ -84,9 +84,13 @@ struct ResponseFlow {
 
     /// A body that is already in memory as a whole is dropped there, and the connection can be
     /// reused. For any other body the request is ended: reading the body would waste time.
-    func discard(length: Int64) {
-        pointer.pointee.state = Int32(LH_FLOW_DISCARD.rawValue)
-        if length != Int64(pointer.pointee.first_chunk) { giveUp() }
+    ///
+    /// - Parameter bytes: So much of a body that is in memory is kept, for its words.
+    func discard(length: Int64, keeping bytes: Int) {
+        guard length == Int64(pointer.pointee.first_chunk) else { return giveUp() }
+        pointer.pointee.state = Int32(
+            bytes > 0 ? LH_FLOW_KEEP.rawValue : LH_FLOW_DISCARD.rawValue)
+        pointer.pointee.upload.answer_limit = bytes
     }
 
     /// Makes the handle send this. The failure, if any, is how the request ends.
@@ -115,7 +119,7 @@ struct ResponseFlow {
         pointer.pointee.upload.changed = pinned.changed
     }
 
-    /// Keeps the beginning of the body of an upload's answer.
+    /// Keeps the beginning of the body of the answer to an upload.
     func keep() {
         pointer.pointee.state = Int32(LH_FLOW_KEEP.rawValue)
     }

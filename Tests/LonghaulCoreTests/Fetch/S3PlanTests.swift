@@ -259,6 +259,58 @@ import Testing
         #expect(state.mustAsk == mustAsk)
     }
 
+    /// A slow line, a busy server: the same goes again, and nothing is given up.
+    @Test(
+        arguments: [all, missing, []],
+        [
+            (400, "RequestTimeout"), (403, "SlowDown"), (409, "OperationAborted"),
+            (400, "IncompleteBody"),
+        ])
+    func whatPassesIsTriedAgain(_ tags: [String], _ answer: (status: Int, code: String)) throws {
+        for mustAsk in [true, false] {
+            var state = started(tags)
+            if tags.isEmpty { state.address = nil }
+            state.mustAsk = mustAsk
+            let exchange = try #require(next(state, size: Self.size))
+            let body = "<Error><Code>\(answer.code)</Code></Error>"
+            let verdict = judge(exchange, head(answer.status), body, &state, size: Self.size)
+            guard case .failed(let failure) = verdict else {
+                Issue.record("\(exchange.purpose) leads to \(verdict)")
+                return
+            }
+            #expect(failure.kind == .transient)
+            #expect(state.address == (tags.isEmpty ? nil : "a%2Fb"))
+        }
+    }
+
+    @Test(
+        arguments: [
+            (301, ["x-amz-bucket-region": "eu-west-3"], "", "eu-west-3"),
+            (
+                400, ["x-amz-bucket-region": "us-east-2"], "AuthorizationHeaderMalformed",
+                "us-east-2"
+            ),
+            (400, [:], "AuthorizationHeaderMalformed</Code><Region>r-1</Region><Code>", "r-1"),
+            (301, ["x-amz-bucket-region": "eu-west-1"], "", nil),
+            (301, ["x-amz-bucket-region": "a b"], "", nil), (301, [:], "PermanentRedirect", nil),
+        ] as [(Int, [String: String], String, String?)])
+    func anotherRegionIsNamed(
+        _ status: Int, _ fields: [String: String], _ code: String, _ region: String?
+    ) throws {
+        var state = started()
+        state.address = nil
+        let exchange = try #require(next(state, size: Self.size))
+        let body = "<Error><Code>\(code)</Code></Error>"
+        let verdict = judge(exchange, head(status, fields), body, &state, size: Self.size)
+        guard case .failed(let failure) = verdict else {
+            Issue.record("it leads to \(verdict)")
+            return
+        }
+        #expect(failure.kind == .permanent)
+        let named = region.map { failure.error.message.contains("AWS_REGION=\($0)") }
+        #expect(named ?? !failure.error.message.contains("AWS_REGION"))
+    }
+
     /// Without keys nothing is sent.
     @Test func withoutKeysNothingHasArrived() throws {
         let profile = S3Profile(

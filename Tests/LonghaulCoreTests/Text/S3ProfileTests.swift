@@ -14,7 +14,8 @@ private let pair = "aws_access_key_id = AK\naws_secret_access_key = s/e+c=\n"
         let profile = S3Profile(
             name: profile, credentialsFile: "/c/credentials", configFile: "/c/config")
         do throws(S3KeysProblem) {
-            return .success(try profile.keys(credentials: credentials, config: config))
+            return .success(
+                try profile.keys(S3Profile.Texts(credentials: credentials, config: config)))
         } catch {
             return .failure(error)
         }

@@ -1,0 +1,55 @@
+/// Where a file goes whose upload was given the URL of a directory: one whose path is empty or ends
+/// in a slash, as `curl -T`, rclone and the AWS command line read it.
+package enum UploadPlace {
+    /// The request with the file's name in its URL, where the URL names a directory.
+    ///
+    /// A POST, tus and the draft create a resource at such a URL, which stays as it is. With
+    /// ``UploadProtocol/auto`` the server has to be asked first: see ``UploadPlan``.
+    package static func named(_ request: TransferRequest) -> TransferRequest {
+        guard let upload = request.options.upload, isPlace(request.url, upload) else {
+            return request
+        }
+        var named = request
+        named.url = url(of: request.sourceName, at: request.url)
+        named.options.upload?.askedURL = upload.askedURL.map {
+            url(of: request.sourceName, at: $0)
+        }
+        return named
+    }
+
+    /// The URL of the file in a directory; another URL stays.
+    static func url(of name: String, at url: String) -> String {
+        guard let mark = url.firstRange(of: "://") else { return url }
+        let rest = url[mark.upperBound...].utf8
+        // A query is of HTTP alone; in the key of an object both characters may stand.
+        let ends: String =
+            if url.beginsIgnoringCase(with: "http") {
+                "?#"
+            } else {
+                url.beginsIgnoringCase(with: "s3:") ? "" : "#"
+            }
+        let end = rest.firstIndex(where: ends.utf8.contains) ?? rest.endIndex
+        let path = rest[..<end].firstIndex(of: UInt8(ascii: "/")).map { rest[$0..<end] }
+        guard path?.last ?? UInt8(ascii: "/") == UInt8(ascii: "/") else { return url }
+        return url[..<end] + (path == nil ? "/" : "") + PercentEncoding.encode(name.utf8)
+            + url[end...]
+    }
+
+    /// Whether the URL says where the file is to be, whatever the server answers.
+    private static func isPlace(_ url: String, _ upload: UploadOptions) -> Bool {
+        if RemoteFile(url) != nil { return true }
+        return switch upload.uploadProtocol {
+        case .put, .s3: true
+        case .auto, .post, .ietf, .tus: false
+        }
+    }
+}
+
+extension TransferRequest {
+    /// Of an upload: the name of its file.
+    var sourceName: String {
+        guard case .file(let path) = destination else { return "file" }
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
+        return String(path[path.utf8.index(after: slash)...])
+    }
+}
