@@ -11,16 +11,19 @@ export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
 # install PACKAGE…: what is missing of these Debian packages, without a question.
-install() {
-    local missing=()
-    for package in "$@"; do
+install() { install_for 'the build' "$@"; }
+
+# install_for PURPOSE PACKAGE…: the same, and what they are for is said before.
+install_for() {
+    local missing=() purpose=$1
+    for package in "${@:2}"; do
         dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' \
             || missing+=("$package")
     done
     [ ${#missing[@]} -eq 0 ] && return 0
     local root=()
     [ "$(id -u)" -eq 0 ] || root=(sudo)
-    echo "installing ${missing[*]}" >&2
+    echo "for $purpose, apt-get installs: ${missing[*]}" >&2
     export DEBIAN_FRONTEND=noninteractive
     "${root[@]}" apt-get update -qq >&2
     "${root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2

@@ -1,3 +1,6 @@
+#if !__has_include(<sqlite3.h>)
+#error "sqlite3.h is missing: install libsqlite3-dev (apt-get install libsqlite3-dev)"
+#endif
 #include <sqlite3.h>
 
 /// A name in double quotes is a column, never a text: a column that does not exist is an error

@@ -32,7 +32,14 @@ extension Limits {
     static let answerBytesShown = 2_000
     static let answerLinesShown = 10
 
+    /// Ids that a shell is told while a command line is typed.
+    static let completedIDs = 200
+    /// Examples in help texts are no longer than this.
+    static let helpColumns = 80
+
     // Waiting.
+    /// A command on a terminal gives up after this many attempts that reach no server.
+    static let unreachableAttempts = 3
     /// Up to this many transfers are all read each time, so that waiting ones can show the reason.
     static let waitingShown = 32
     /// The time for another engine to stop the transfers that were paused here.

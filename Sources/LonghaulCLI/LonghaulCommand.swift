@@ -35,7 +35,9 @@ struct LonghaulCommand: ParsableCommand {
             .init(name: "Transfer", subcommands: [Get.self, Enqueue.self, Upload.self]),
             .init(
                 name: "Inspection",
-                subcommands: [List.self, Show.self, Why.self, Status.self, Wait.self]),
+                subcommands: [
+                    List.self, Show.self, Why.self, Status.self, Watch.self, Wait.self,
+                ]),
             .init(
                 name: "Control",
                 subcommands: [
@@ -52,7 +54,7 @@ struct LonghaulCommand: ParsableCommand {
                 name: "Engine",
                 subcommands: [
                     Run.self, Daemon.self, ConditionsCommand.self, Doctor.self, Install.self,
-                    Uninstall.self,
+                    Uninstall.self, Completion.self,
                 ]),
         ])
 
@@ -67,8 +69,10 @@ struct LonghaulCommand: ParsableCommand {
         if let name = unknownCommand(words[...]) {
             leave(
                 refusing: .usage(
-                    "there is no command '\(TerminalText.shown(name))'; `longhaul --help` shows all"
-                ))
+                    "there is no command '\(TerminalText.shown(name))'"
+                        + (Suggestions.command(name, among: commandNames).map {
+                            "; `longhaul \($0)` may be meant"
+                        } ?? "") + "; `longhaul --help` shows all"))
         }
         let status: ExitStatus
         do {
@@ -87,7 +91,22 @@ struct LonghaulCommand: ParsableCommand {
         OwnProcess.exit(status.rawValue)
     }
 
-    private static let words = OwnProcess.arguments.map { String(decoding: $0, as: UTF8.self) }
+    private static let words = withCommand(
+        OwnProcess.arguments.map { String(decoding: $0, as: UTF8.self) })
+
+    /// A URL without a command before it is to be got.
+    static func withCommand(_ words: [String]) -> [String] {
+        guard let first = words.first else { return words }
+        let asksForHelp = words.contains { ["--help", "-h", "--version"].contains($0) }
+        let isGet =
+            first.contains("://")
+            || first.hasPrefix("-") && !asksForHelp && words.contains { $0.contains("://") }
+        return isGet ? ["get"] + words : words
+    }
+
+    private static var commandNames: [String] {
+        configuration.subcommands.flatMap { [$0._commandName] + $0.configuration.aliases }
+    }
 
     /// Exits before the command is known.
     private static func leave(refusing error: LonghaulError) -> Never {
@@ -115,10 +134,7 @@ struct LonghaulCommand: ParsableCommand {
     private static func unknownCommand(_ words: ArraySlice<String>) -> String? {
         let word = words.first == "help" ? words.dropFirst().first : words.first
         guard let word, !word.hasPrefix("-"), word != "help" else { return nil }
-        let known = configuration.subcommands.contains {
-            $0._commandName == word || $0.configuration.aliases.contains(word)
-        }
-        return known ? nil : word
+        return commandNames.contains(word) ? nil : word
     }
 
     /// Help and version count as success; every other error of the parser is a usage error.
@@ -126,18 +142,36 @@ struct LonghaulCommand: ParsableCommand {
         let isJSON = words.contains("--json")
         let console = Console.standard(isJSON: isJSON)
         if exitCode(for: error).isSuccess {
+            // Examples in a help text fit into so many columns: one that is wrapped cannot be
+            // copied.
+            let columns = TerminalFacts.of(1).columns ?? 0
+            if columns < Limits.helpColumns {
+                Environment.set("COLUMNS", to: "\(Limits.helpColumns)")
+            }
             return console.run {
                 try console.line(fullMessage(for: error))
                 return .done
             }
         }
         defer { try? console.flush() }
+        let meant = meant(by: message(for: error)).map { "; here it is: \($0)" } ?? ""
         if isJSON {
-            try? console.refuse(.usage(message(for: error)))
+            try? console.refuse(.usage(message(for: error) + meant))
         } else {
-            console.complain(shown(fullMessage(for: error)))
+            var lines = fullMessage(for: error).split(
+                separator: "\n", maxSplits: 1, omittingEmptySubsequences: false
+            ).map(String.init)
+            lines[0] += meant
+            console.complain(shown(lines.joined(separator: "\n")))
         }
         return .usage
+    }
+
+    /// The option that is meant by an unknown one.
+    private static func meant(by message: String) -> String? {
+        let parts = message.split(separator: "'", omittingEmptySubsequences: false)
+        guard message.hasPrefix("Unknown option"), parts.count > 1 else { return nil }
+        return Suggestions.option(String(parts[1]), in: words)
     }
 
     /// The message repeats user input: its control characters must not reach the terminal, and its

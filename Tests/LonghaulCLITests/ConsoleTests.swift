@@ -168,7 +168,7 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
         _ = watch.refresh { read($0, .completed) }
         #expect(watch.isOver)
         #expect(watch.gone == [TransferID(rawValue: 3)])
-        #expect(AwaitedTransfers.status(of: watch) == .noSuchTransfer)
+        #expect(AwaitedTransfers.status(of: watch, []) == .noSuchTransfer)
     }
 
     /// What somebody had paused before is not to go on.
@@ -185,10 +185,13 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
     @Test func aFailureSaysMoreThanThatSomethingIsGone() {
         var watch = TransferWatch(ids)
         _ = watch.refresh { read($0, .failed) }
-        #expect(AwaitedTransfers.status(of: watch) == .transferFailed)
+        #expect(AwaitedTransfers.status(of: watch, []) == .transferFailed)
         var all = TransferWatch(ids)
         _ = all.refresh { ids in ids.map { Sample.transfer($0.rawValue, .completed) } }
-        #expect(AwaitedTransfers.status(of: all) == .done)
+        #expect(AwaitedTransfers.status(of: all, []) == .done)
+        let exists = EnqueueOutcome.refused(LonghaulError(.destinationExists, "it exists"))
+        #expect(AwaitedTransfers.status(of: all, [exists]) == .refused)
+        #expect(AwaitedTransfers.status(of: watch, [exists]) == .transferFailed)
     }
 }
 

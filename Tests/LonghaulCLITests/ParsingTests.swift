@@ -15,7 +15,7 @@ import Testing
     private func request(_ arguments: [String]) throws -> TransferRequest {
         let parsed = try LonghaulCommand.parseAsRoot(["enqueue", "http://h/f"] + arguments)
         let command = try #require(parsed as? Enqueue)
-        return try command.request.template(Sample.context()).request(url: command.urls[0])
+        return try command.request.template(Sample.context()).request(url: command.list.urls[0])
     }
 
     @Test func withoutOptionsTheDefaultsAreAsked() throws {

@@ -104,7 +104,7 @@ import Testing
 
     @Test(arguments: [
         ["wait", "URL"], ["list", "URL"], ["show", "URL"], ["resume", "URL"], ["set", "URL"],
-        ["URL"], ["enqueue", "http://h/f", "--if-exists", "URL"], ["get", "-ume:hunter1", "URL"],
+        ["enqueue", "http://h/f", "--if-exists", "URL"], ["get", "-ume:hunter1", "URL"],
     ])
     func noUsageErrorShowsASecret(_ words: [String]) async throws {
         let arguments = words.map {

@@ -32,7 +32,7 @@ import Testing
             table(200) == [
                 "  ID  STATE      DONE     SIZE  RATE/WAITS FOR     DESTINATION",
                 "1250  running     46%  2.6 GiB  11.3 MiB/s, 2m07s  ~/Downloads/debian-12.iso",
-                "  14  failed      50%  2.0 MiB  notFound           ~/Downloads/x",
+                "  14  failed      50%  2.0 MiB  not found (404)    ~/Downloads/x",
                 "   3  waiting       -           retry in 12s (+1)  ~/Downloads/a.tar.gz",
                 "   2  completed  100%    512 B                     ~/Downloads/读我.txt",
             ])
@@ -43,10 +43,34 @@ import Testing
             table(72) == [
                 "  ID  STATE      DONE     SIZE  RATE/WAITS FOR     DESTINATION",
                 "1250  running     46%  2.6 GiB  11.3 MiB/s, 2m07s  ~/Download…ian-12.iso",
-                "  14  failed      50%  2.0 MiB  notFound           ~/Downloads/x",
+                "  14  failed      50%  2.0 MiB  not found (404)    ~/Downloads/x",
                 "   3  waiting       -           retry in 12s (+1)  ~/Downloads/a.tar.gz",
                 "   2  completed  100%    512 B                     ~/Downloads/读我.txt",
             ])
+    }
+
+    /// The cause is at the beginning of the cell, without libcurl's own words.
+    @Test(arguments: [
+        ("no connection could be made (Couldn't connect (7))", "no connection could be made"),
+        ("the server failed (503); wait", "the server failed (503)"),
+        ("the server gave up waiting", "the server gave up waiting"),
+    ]) func aWaitHasItsCause(message: String, shown: String) {
+        var waiting = Sample.transfer(3, .waiting, name: "a.tar.gz")
+        waiting.waitingFor = [WaitReason(.backoff, nextCheck: Sample.now + 12)]
+        waiting.error = LonghaulError(.network, message)
+        for columns in [nil, 80] {
+            var table = TransferTable(
+                terminal: Sample.terminal(columns: columns), time: Sample.time, home: "/home/me")
+            let line = table.lines([waiting], isFirstPage: false)[0]
+            let cell = "retry in 12s: \(shown)"
+            #expect(line.contains(columns == nil ? cell + " " : String(cell.prefix(25))), "\(line)")
+        }
+        var held = waiting
+        held.waitingFor = [WaitReason(.power)]
+        var table = TransferTable(
+            terminal: Sample.terminal(columns: nil), time: Sample.time, home: nil)
+        let line = table.lines([held], isFirstPage: false)[0]
+        #expect(line.contains("external power, last error: \(shown) "), "\(line)")
     }
 
     @Test func fortyColumnsLeaveOutWhatMattersLeast() {

@@ -69,18 +69,21 @@ import Testing
 
         let gone = try await home.run("uninstall")
         #expect(gone.status == 0, "\(gone.errors)")
-        #expect(units(home) == [] && !home.scratch.exists("state/wanted"))
+        #expect(!home.scratch.exists(".config/systemd") && !home.scratch.exists("state/wanted"))
         #expect(try await home.run("uninstall").output == "nothing is installed\n")
     }
 
-    @Test func withoutAManagerItSaysWhatToType() async throws {
+    /// Nothing would run: that is no success. What was written stays for the user to start.
+    @Test func withoutAManagerItFails() async throws {
         let home = try home()
         let result = try await home.run("install", "--systemd")
-        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.status == 5, "\(result.errors)")
         #expect(units(home) == Self.all)
         for line in ["daemon-reload", "enable --now longhaul.service"] {
-            #expect(result.output.contains("to do: systemctl --user \(line)"), "\(result.output)")
+            #expect(result.output.contains("failed: systemctl --user \(line)"), "\(result.output)")
         }
+        #expect(try await home.run("uninstall").status == 0)
+        #expect(!home.scratch.exists(".config/systemd"))
     }
 
     @Test func whatSomebodyElseWroteStays() async throws {

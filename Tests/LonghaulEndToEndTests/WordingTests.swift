@@ -15,10 +15,18 @@ import Testing
     static let rows = [
         Row(
             typed: ["fetch", "http://h/f"], status: 64,
-            says: "longhaul: there is no command 'fetch'; `longhaul --help` shows all\n"),
+            says: """
+                longhaul: there is no command 'fetch'; `longhaul get` may be meant; \
+                `longhaul --help` shows all
+
+                """),
         Row(
             typed: ["GET", "-q"], status: 64,
-            says: "longhaul: there is no command 'GET'; `longhaul --help` shows all\n"),
+            says: """
+                longhaul: there is no command 'GET'; `longhaul get` may be meant; \
+                `longhaul --help` shows all
+
+                """),
         Row(
             typed: ["set", "1"], status: 64,
             says: "longhaul: nothing is to be changed; `longhaul set --help` shows what can be\n"),

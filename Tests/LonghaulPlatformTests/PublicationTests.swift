@@ -128,15 +128,22 @@ import enum LonghaulTestSupport.InstalledProgram
         #expect(failure.errno == EINVAL)
     }
 
-    /// What has the name may be anybody's.
-    @Test func keepsBadBytesUnderANameThatIsFree() throws {
-        let names = ["a.bin.longhaul-bad", "a.bin.longhaul-bad.2", "a.bin.longhaul-bad.3"]
-        for name in names {
-            let path = try Publication.keepBad(try part(name), as: "a.bin")
-            #expect(path == scratch.path(name))
+    /// The newest one replaces the one before.
+    @Test func keepsBadBytesOnce() throws {
+        for content in ["first", "second", "third"] {
+            let path = try Publication.keepBad(try part(content), as: "a.bin")
+            #expect(path == scratch.path("a.bin.longhaul-bad"))
         }
-        #expect(try scratch.names() == names)
-        for name in names { #expect(try scratch.read(name) == name) }
+        #expect(try scratch.names() == ["a.bin.longhaul-bad"])
+        #expect(try scratch.read("a.bin.longhaul-bad") == "third")
+    }
+
+    /// What is no file stays, and keeps the name.
+    @Test func keepsBadBytesBesideADirectory() throws {
+        #expect(mkdir(scratch.path("a.bin.longhaul-bad"), 0o755) == 0)
+        let path = try Publication.keepBad(try part("x"), as: "a.bin")
+        #expect(path == scratch.path("a.bin.longhaul-bad.2"))
+        #expect(BadFile.isName(path))
     }
 
     /// Killed between the two, or not.
@@ -147,9 +154,9 @@ import enum LonghaulTestSupport.InstalledProgram
         let left = OrphanedPart(path: mine.path, identity: mine.identity)
         Publication.takeBack(left, movedAsideAs: "a.bin", in: mine.directory)
         _ = try Publication.keepBad(mine, as: "a.bin")
-        #expect(try scratch.names() == ["a.bin.longhaul-bad", "a.bin.longhaul-bad.2"])
+        #expect(try scratch.names() == ["a.bin.longhaul-bad"])
         Publication.takeBack(left, movedAsideAs: "a.bin", in: mine.directory)
-        #expect(try scratch.names() == [mine.name, "a.bin.longhaul-bad"].sorted())
+        #expect(try scratch.names() == [mine.name])
         #expect(try scratch.read(mine.name) == "mine")
     }
 

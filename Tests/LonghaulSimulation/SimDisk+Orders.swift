@@ -66,8 +66,15 @@ extension SimDisk {
     private static let noSpace = LocalFault(code: .noSpace, message: "simulated ENOSPC")
 
     private func prepare(
-        _ fetch: FetchID, _ order: PartOrder, _ fetched: Int64
+        _ fetch: FetchID, _ given: PartOrder, _ fetched: Int64
     ) -> FetchEvent {
+        var order = given
+        if let expected = order.expected, BadFile.isName(order.path) {
+            if holds(expected, at: order.path), !isReadOnly {
+                rename(order.path, to: nil, expected.inode)
+            }
+            order.expected = nil
+        }
         var path = freePartPath(order.destination, order.transfer, order.partSuffix)
         // One that was made for another, which has left since.
         if let expected = order.expected, holds(expected, at: order.path) { path = order.path }
@@ -171,11 +178,12 @@ extension SimDisk {
         files[inode]?.data.truncate(to: length)
         let data = files[inode]?.data ?? SimBytes()
         for checksum in wanted where checksum != SimDisk.checksum(of: data) {
-            if let path = path(of: inode) { rename(path, to: destination + ".bad", inode) }
+            if let path = path(of: inode) { rename(path, to: destination + BadFile.suffix, inode) }
             didSetAside(fetch)
             let actual = SimDisk.checksum(of: data).hex
             return outcomes.append(
-                (fetch, .mismatched(checksum, actual: actual, keptAt: destination + ".bad")))
+                (fetch, .mismatched(checksum, actual: actual, keptAt: destination + BadFile.suffix))
+            )
         }
         outcomes.append((fetch, .verified))
     }

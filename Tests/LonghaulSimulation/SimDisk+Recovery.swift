@@ -10,10 +10,10 @@ extension SimDisk {
     }
 
     func takeBack(_ part: OrphanedPart, from destination: String) {
-        guard names[part.path] == nil, let inode = names[destination + ".bad"],
+        guard names[part.path] == nil, let inode = names[destination + BadFile.suffix],
             identity(of: inode) == part.identity
         else { return }
-        rename(destination + ".bad", to: part.path, inode)
+        rename(destination + BadFile.suffix, to: part.path, inode)
     }
 
     /// Here, what has the name is what is written to.

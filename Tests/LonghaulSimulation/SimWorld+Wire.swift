@@ -125,7 +125,7 @@ extension SimWorld {
             case .prepared(_, _, let created, _, _, _):
                 // A power cut, or recovery, has put it back; another cut may undo the latter.
                 let hasOldName = disk.durableNames.contains {
-                    $0.key.hasSuffix(".bad") && $0.value == disk.open[fetch]?.inode
+                    $0.key.hasSuffix(BadFile.suffix) && $0.value == disk.open[fetch]?.inode
                 }
                 if !created, !hasOldName { ledger.setAside.remove(fetch) }
                 ledger.held[fetch]?.isDistrusted = false

@@ -25,15 +25,43 @@ import Testing
         try #require(built.status == 0, "\(built.output.suffix(4000))\(built.errors)")
 
         try await LoopbackServer.run { server in
+            func run(_ arguments: String...) async throws -> CLIProcess.Result {
+                try await CLIProcess(
+                    "\(folder)/debug/fetch", arguments,
+                    environment: ["PATH": "/usr/bin:/bin", "LONGHAUL_HOME": scratch("state")]
+                ).wait()
+            }
+            // What failed is said and done with; the next runs go on.
+            let refused = try await run(server.url("x.bin?status=404"), scratch("x.bin"))
+            #expect(refused.status == 0, "\(refused.errors)")
+            #expect(refused.output.contains("failed: the server has no such file (404)"))
+            #expect(!refused.output.contains("--") && !refused.output.contains("`"))
+            let idle = try await run()
+            #expect(idle.status == 0 && idle.output.isEmpty, "\(idle)")
             let name = "a.bin?size=3M&etag=v1"
-            let fetch = try CLIProcess(
-                "\(folder)/debug/fetch", [server.url(name), scratch("a.bin")],
-                environment: ["PATH": "/usr/bin:/bin", "LONGHAUL_HOME": scratch("state")])
-            let result = try await fetch.wait()
+            let result = try await run(server.url(name), scratch("a.bin"))
             #expect(result.status == 0, "\(result.errors)")
             #expect(result.output.hasSuffix("done: \(scratch("a.bin"))\n"))
             let content = try Data(contentsOf: URL(fileURLWithPath: scratch("a.bin")))
             #expect(try [UInt8](content) == server.expected(name).bytes)
         }
+    }
+
+    /// On a machine without the libraries the compiler says what to install, and so does the
+    /// README.
+    @Test(arguments: [
+        ("CLibcurl/include/CLibcurl.h", "libcurl4-openssl-dev"),
+        ("CLibcrypto/include/CLibcrypto.h", "libssl-dev"),
+        ("CSQLite/CSQLite.h", "libsqlite3-dev"),
+        ("CSystemd/include/CSystemd.h", "libsystemd-dev"),
+    ]) func whatIsMissingIsNamed(header: String, package: String) async throws {
+        let clang = try #require(InstalledProgram.find("clang"))
+        let result = try await CLIProcess.run(
+            clang,
+            ["-fsyntax-only", "-nostdinc", "-x", "c", Article.root.path + "/Sources/" + header])
+        #expect(result.status != 0 && result.errors.contains("install \(package)"))
+        let readme = try String(
+            contentsOf: Article.root.appending(path: "README.md"), encoding: .utf8)
+        #expect(readme.contains("`\(package)`"))
     }
 }

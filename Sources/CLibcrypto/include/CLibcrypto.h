@@ -14,6 +14,9 @@
 #pragma redefine_extname EVP_sha256 longhaul_EVP_sha256
 #pragma redefine_extname EVP_sha512 longhaul_EVP_sha512
 
+#if !__has_include(<openssl/evp.h>)
+#error "openssl/evp.h is missing: install libssl-dev (apt-get install libssl-dev)"
+#endif
 #include <openssl/evp.h>
 
 // Whether libcrypto is there.

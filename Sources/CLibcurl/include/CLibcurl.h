@@ -31,6 +31,9 @@
 #pragma redefine_extname curl_url_set longhaul_curl_url_set
 #pragma redefine_extname curl_version_info longhaul_curl_version_info
 
+#if !__has_include(<curl/curl.h>)
+#error "curl/curl.h is missing: install libcurl4-openssl-dev (apt-get install libcurl4-openssl-dev)"
+#endif
 #include <curl/curl.h>
 
 // Whether libcurl can be loaded.

@@ -30,6 +30,9 @@
 #pragma redefine_extname sd_notify longhaul_sd_notify
 #pragma redefine_extname sd_watchdog_enabled longhaul_sd_watchdog_enabled
 
+#if !__has_include(<systemd/sd-bus.h>)
+#error "systemd/sd-bus.h is missing: install libsystemd-dev (apt-get install libsystemd-dev)"
+#endif
 #include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
 

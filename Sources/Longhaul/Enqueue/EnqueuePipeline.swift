@@ -12,14 +12,14 @@ struct EnqueuePipeline {
 
     let store: Store
     let now: Timestamp
-    let keepGoing: Bool
+    let refusals: RefusalPolicy
     private let requests = Mailbox<[AdmittedRequest]>()
     private let replies = Mailbox<Reply>()
 
-    init(store: Store, now: Timestamp, keepGoing: Bool) {
+    init(store: Store, now: Timestamp, _ refusals: RefusalPolicy) {
         self.store = store
         self.now = now
-        self.keepGoing = keepGoing
+        self.refusals = refusals
     }
 
     /// Carries the first batch and all that `next` gives until an empty one. Returns when all is
@@ -95,7 +95,7 @@ struct EnqueuePipeline {
         case .insert(let new):
             do {
                 return try inserter.insert(new, isTaken: { RequestValidator.exists($0) })
-            } catch let refusal as LonghaulError where keepGoing {
+            } catch let refusal as LonghaulError where refusals.passesOver(refusal) {
                 return .refused(refusal)
             }
         }

@@ -37,21 +37,12 @@ struct RequestValidator {
         if let upload = request.options.upload {
             return .insert(try UploadValidator.admit(request, upload, to: url))
         }
-        let destination: String
-        switch request.destination {
-        case .file(let path):
-            destination = try CurrentDirectory.absolute(path)
-            guard let last = destination.utf8.last, last != UInt8(ascii: "/") else {
-                throw LonghaulError(
-                    .invalidRequest, "\(path) names a directory; give a file, or use -d")
-            }
-        case .directory(let path, let remoteName):
-            if request.options.remoteName != remoteName {
-                request.options.remoteName = remoteName
-            }
-            destination = PathParts.join(
-                try CurrentDirectory.absolute(path), FileNaming.name(from: url))
+        if case .directory(_, let remoteName) = request.destination,
+            request.options.remoteName != remoteName
+        {
+            request.options.remoteName = remoteName
         }
+        let destination = try RequestValidator.destination(of: request, url)
         let (exists, realPath) = try inspect(destination)
         if exists {
             switch request.options.ifExists {
@@ -71,7 +62,25 @@ struct RequestValidator {
                 realPath: realPath))
     }
 
-    private static func parse(_ text: String) throws(LonghaulError) -> URLParts {
+    /// The absolute path that a download is to have.
+    static func destination(
+        of request: TransferRequest, _ url: URLParts
+    ) throws(LonghaulError) -> String {
+        switch request.destination {
+        case .file(let path):
+            let destination = try CurrentDirectory.absolute(path)
+            guard let last = destination.utf8.last, last != UInt8(ascii: "/") else {
+                throw LonghaulError(
+                    .invalidRequest, "\(path) names a directory; give a file, or use -d")
+            }
+            return destination
+        case .directory(let path, _):
+            return PathParts.join(
+                try CurrentDirectory.absolute(path), FileNaming.name(from: url))
+        }
+    }
+
+    static func parse(_ text: String) throws(LonghaulError) -> URLParts {
         do throws(URLProblem) {
             return try URLParts(text)
         } catch {

@@ -10,16 +10,34 @@ enum AdmittedRequest: Sendable {
     case stop(any Error)
 }
 
+/// Which refusals of single requests leave the others to be recorded.
+package enum RefusalPolicy: Sendable {
+    /// None: all are recorded or nothing is.
+    case allOrNone
+    /// That the file exists.
+    case passOverExisting
+    /// Each.
+    case keepGoing
+
+    func passesOver(_ error: LonghaulError) -> Bool {
+        switch self {
+        case .allOrNone: false
+        case .passOverExisting: error.code == .destinationExists
+        case .keepGoing: true
+        }
+    }
+}
+
 /// Asks for requests and checks them, a batch at a time.
 struct ValidatedRequests {
 
-    let keepGoing: Bool
+    let refusals: RefusalPolicy
     private var validator = RequestValidator()
     /// There is nothing after the last batch.
     private(set) var isAtEnd = false
 
-    init(keepGoing: Bool) {
-        self.keepGoing = keepGoing
+    init(_ refusals: RefusalPolicy) {
+        self.refusals = refusals
     }
 
     mutating func batch(from next: () throws -> TransferRequest?) -> [AdmittedRequest] {
@@ -46,7 +64,7 @@ struct ValidatedRequests {
             case .skip(let destination): return .settled(.skipped(destination: destination))
             case .insert(let new): return .insert(new)
             }
-        } catch  where keepGoing {
+        } catch  where refusals.passesOver(error) {
             return .settled(.refused(error))
         }
     }

@@ -26,6 +26,17 @@ extension Installation {
         return [.crontab(.written)]
     }
 
+    func hasCronBlock() throws(LonghaulError) -> Bool {
+        guard ProgramRun.find("crontab", environment: environment) != nil else { return false }
+        // A block that cannot be read is one.
+        let table = try crontab()
+        do throws(CronBlock.Problem) {
+            return try CronBlock.removed(of: queue, from: table) != nil
+        } catch {
+            return true
+        }
+    }
+
     func removeFromCrontab() throws(LonghaulError) -> [InstallStep] {
         // Without cron there is nothing of ours in it.
         guard ProgramRun.find("crontab", environment: environment) != nil else { return [] }

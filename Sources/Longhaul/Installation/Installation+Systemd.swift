@@ -34,8 +34,11 @@ extension Installation {
         return steps
     }
 
-    func removeUnits() throws(LonghaulError) -> [InstallStep] {
-        let directory = try unitDirectory()
+    func hasUnits() throws(LonghaulError) -> Bool {
+        try !installedUnits(in: unitDirectory()).isEmpty
+    }
+
+    private func installedUnits(in directory: String) throws(LonghaulError) -> [String] {
         var found: [String] = []
         for name in ServiceUnits.names {
             let path = PathParts.join(directory, name)
@@ -43,6 +46,12 @@ extension Installation {
                 found.append(name)
             }
         }
+        return found
+    }
+
+    func removeUnits() throws(LonghaulError) -> [InstallStep] {
+        let directory = try unitDirectory()
+        let found = try installedUnits(in: directory)
         var steps: [InstallStep] = []
         if !found.isEmpty {
             steps += try commands([["disable", "--now"] + found])
@@ -52,6 +61,12 @@ extension Installation {
                 try remove(PathParts.join(directory, "\(target)/\(name)"))
             }
             steps += try commands([["daemon-reload"]])
+            // The deepest first.
+            let targets = Set(ServiceUnits.links.map(\.0)).map { PathParts.join(directory, $0) }
+            let parent = PathParts.split(directory)?.directory
+            for path in targets + [directory] + [parent].compactMap({ $0 }) {
+                TextFile.removeEmptyDirectory(path)
+            }
         }
         return steps + (try remove(ActivationFile.path(in: queue)))
     }
@@ -117,12 +132,17 @@ extension Installation {
     private func takeUp(isOther: Bool) throws(LonghaulError) -> [InstallStep] {
         var wanted = [["daemon-reload"], ["enable", "--now"] + ServiceUnits.enabled]
         if isOther { wanted.append(["try-restart"] + ServiceUnits.enabled) }
-        return try commands(wanted)
+        return try commands(wanted, isNeeded: true)
     }
 
     /// Tells the user's service manager, as far as there is one; else says what to type where there
     /// is one.
-    private func commands(_ wanted: [[String]]) throws(LonghaulError) -> [InstallStep] {
+    ///
+    /// - Parameter isNeeded: Without one nothing would run: these commands have failed then.
+    private func commands(
+        _ wanted: [[String]], isNeeded: Bool = false
+    ) throws(LonghaulError) -> [InstallStep] {
+        let unreachable = "no service manager of this user can be reached from here"
         let isReachable =
             ProgramRun.find("systemctl", environment: environment) != nil
             ? try run("systemctl", ["--user", "show", "--property=Version"]).status == 0 : false
@@ -132,11 +152,10 @@ extension Installation {
             if isReachable {
                 let failure = try run("systemctl", ["--user"] + arguments).failure
                 steps.append(.command(line, failure: failure))
+            } else if isNeeded {
+                steps.append(.command(line, failure: unreachable))
             } else {
-                steps.append(
-                    .advice(
-                        "no service manager of this user can be reached from here", command: line)
-                )
+                steps.append(.advice(unreachable, command: line))
             }
         }
         return steps

@@ -1,5 +1,6 @@
 package import LonghaulCore
 internal import LonghaulPlatform
+internal import LonghaulStore
 
 /// Sets up that this program is run for the user without being asked: by the user's service
 /// manager, or by cron.
@@ -33,6 +34,12 @@ package struct Installation: Sendable {
             entries.append(EnvironmentEntry("LONGHAUL_CONFIG", try CurrentDirectory.absolute(file)))
         }
         return entries
+    }
+
+    /// Whether nothing starts engines of this user after a reboot, and this was never asked before.
+    package func isMissing(of queue: TransferQueue) throws(LonghaulError) -> Bool {
+        guard try queue.store.settings.noteOnce("reboot"), try !hasUnits() else { return false }
+        return try !hasCronBlock()
     }
 
     /// Removes all that was installed, and nothing else. Empty = there was nothing.

@@ -39,11 +39,7 @@ extension JSONText {
         field("restarts", transfer.restarts)
         field("sharedWith", array: transfer.sharedWith) { $0.value($1.rawValue) }
         field("waitingFor", array: transfer.waitingFor) { $0.waitReason($1) }
-        if let error = transfer.error {
-            field("error") { $0.errorFields(error) }
-        } else {
-            field("error", String?.none)
-        }
+        error(transfer.error)
         field("checksum", transfer.checksum.map { "\($0.algorithm.rawValue):\($0.hex)" })
         field("meta", json: transfer.metadata)
         scheduleFields(transfer)
@@ -73,6 +69,7 @@ extension JSONText {
             $0.field("id", transfer.id.rawValue)
             $0.field("state", transfer.state.rawValue)
             $0.field("waitingFor", array: transfer.waitingFor) { $0.waitReason($1) }
+            $0.error(transfer.error)
             $0.field("forecast") { $0.forecast(forecast) }
         }
     }
@@ -91,6 +88,11 @@ extension JSONText {
             $0.field("since", wait.since)
             $0.field("nextCheck", wait.nextCheck)
         }
+    }
+
+    private mutating func error(_ error: LonghaulError?) {
+        guard let error else { return field("error", String?.none) }
+        field("error") { $0.errorFields(error) }
     }
 
     /// The `error` of a transfer.

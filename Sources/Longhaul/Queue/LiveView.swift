@@ -40,6 +40,8 @@ struct LiveView {
             transfer.state = .waiting
         }
         if transfer.state == .waiting { transfer.waitingFor += reasons(transfer) }
+        // What the attempt before it ended with is no matter of the present one.
+        if transfer.state == .running { transfer.error = nil }
         return transfer
     }
 

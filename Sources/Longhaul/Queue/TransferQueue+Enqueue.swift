@@ -23,7 +23,9 @@ extension TransferQueue {
         throws(LonghaulError) -> [EnqueueOutcome]
     {
         var outcomes: [EnqueueOutcome] = []
-        try PreparedRequests.of(requests, in: self).enqueue(in: self, keepGoing: keepGoing) {
+        try PreparedRequests.of(requests, in: self).enqueue(
+            in: self, keepGoing ? .keepGoing : .allOrNone
+        ) {
             outcomes.append($0)
         }
         return outcomes
@@ -43,9 +45,20 @@ extension TransferQueue {
     public func enqueue(
         keepGoing: Bool, next: () throws -> TransferRequest?, report: (EnqueueOutcome) -> Void
     ) throws {
-        try followClock()
-        var admitted = ValidatedRequests(keepGoing: keepGoing)
-        let pipeline = EnqueuePipeline(store: store, now: now, keepGoing: keepGoing)
+        try EnqueuePipeline.carryOut(
+            self, keepGoing ? .keepGoing : .allOrNone, next: next, report: report)
+    }
+}
+
+extension EnqueuePipeline {
+    /// Records all that `next` gives.
+    fileprivate static func carryOut(
+        _ queue: TransferQueue, _ refusals: RefusalPolicy, next: () throws -> TransferRequest?,
+        report: (EnqueueOutcome) -> Void
+    ) throws {
+        try queue.followClock()
+        var admitted = ValidatedRequests(refusals)
+        let pipeline = EnqueuePipeline(store: queue.store, now: queue.now, refusals)
         let first = admitted.batch(from: next)
         if admitted.isAtEnd {
             var rest = [first, []].makeIterator()
@@ -53,7 +66,26 @@ extension TransferQueue {
         } else {
             try pipeline.carry(first, then: { admitted.batch(from: next) }, report: report)
         }
-        WakeChannel.poke(directory)
+        WakeChannel.poke(queue.directory)
+    }
+}
+
+extension TransferRequest {
+    /// The transfer that has carried out this very request, where its file is still there with the
+    /// size that it was given.
+    package func alreadyComplete(in queue: TransferQueue) throws(LonghaulError) -> Transfer? {
+        if options.upload != nil { return nil }
+        let parts = try RequestValidator.parse(url)
+        let path = try RequestValidator.destination(of: self, parts)
+        guard
+            let transfer = try queue.store.transfers.completed(
+                url: url, origin: parts.origin, at: path, now: queue.now),
+            session == transfer.session,
+            options.checksum == nil || options.checksum == transfer.checksum,
+            case .present(_, let size) = FileInspection.entry(at: path),
+            size == transfer.bytesDone
+        else { return nil }
+        return transfer
     }
 }
 
@@ -72,12 +104,13 @@ extension PreparedRequests {
     /// As ``TransferQueue/enqueue(_:keepGoing:)``, once. When this throws, what was reported is
     /// about the requests before the one that it throws for.
     package func enqueue(
-        in queue: TransferQueue, keepGoing: Bool = false, report: (EnqueueOutcome) -> Void
+        in queue: TransferQueue, _ refusals: RefusalPolicy, report: (EnqueueOutcome) -> Void
     ) throws(LonghaulError) {
         defer { Snapshots(queue.store, in: queue.directory).release(self) }
         var rest = requests.makeIterator()
         do {
-            try queue.enqueue(keepGoing: keepGoing, next: { rest.next() }, report: report)
+            try EnqueuePipeline.carryOut(
+                queue, refusals, next: { rest.next() }, report: report)
         } catch {
             throw error as? LonghaulError ?? LonghaulError(.internal, "\(error)")
         }

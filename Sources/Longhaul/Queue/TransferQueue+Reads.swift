@@ -62,7 +62,9 @@ extension TransferQueue {
         if let url = try? URLParts(transfer.requestURL) {
             rate = try store.transfers.origin(url.origin).bytesPerSecond
         }
-        return Forecast(transfer, rate: rate, now: now, shown: shown)
+        return Forecast(
+            transfer, rate: rate, now: now,
+            time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC), shown: shown)
     }
 
     /// The last requests that went out for a transfer, oldest first.

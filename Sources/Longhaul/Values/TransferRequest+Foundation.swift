@@ -58,8 +58,8 @@ extension TransferRequest {
     }
 
     /// The digest that the whole file must have; a file that has another fails with
-    /// `checksumMismatch`, and is kept beside the destination as `NAME.longhaul-bad`,
-    /// or `NAME.longhaul-bad.2` where that is taken.
+    /// `checksumMismatch`, and is kept beside the destination as `NAME.longhaul-bad` until the
+    /// transfer is removed or tried again.
     public var checksum: Checksum? {
         get { options.checksum }
         set { options.checksum = newValue }

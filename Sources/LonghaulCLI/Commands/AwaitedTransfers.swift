@@ -23,7 +23,11 @@ struct AwaitedTransfers {
     func perform(on console: Console) throws -> ExitStatus {
         var requests = requests
         // A user waits for the result: a full disk is a failure, not a condition to wait for.
-        for index in requests.indices { requests[index].options.failOnFullDisk = true }
+        let givesUp = CommandStream.isTerminal(2)
+        for index in requests.indices {
+            requests[index].options.failOnFullDisk = true
+            if givesUp { requests[index].giveUpUnreached() }
+        }
         let queue = try TransferQueue()
         let prepared = try PreparedRequests.of(
             requests, in: queue, copying: console.sayCopying)
@@ -32,11 +36,12 @@ struct AwaitedTransfers {
         Signals.watchSuspension()
         var outcomes: [EnqueueOutcome] = []
         do throws(LonghaulError) {
-            try prepared.enqueue(in: queue) { outcomes.append($0) }
+            try prepared.enqueue(in: queue, .passOverExisting) { outcomes.append($0) }
         } catch {
             let line = outcomes.count < lines.count ? lines[outcomes.count] : nil
             throw InputProblem(error: error, line: line)
         }
+        let complete = try tellPassedOver(&outcomes, requests, in: queue, on: console)
         let ids = outcomes.compactMap(\.id).uniqued
         let recorded = Set(outcomes.compactMap(\.recorded))
         let existing = ids.filter { !recorded.contains($0) }
@@ -61,14 +66,17 @@ struct AwaitedTransfers {
         switch ending {
         case .allEnded:
             // A closed reader ends the printing, not the work.
-            let printing = Result { try report(outcomes, foreground.watch, on: console) }
+            let printing = Result {
+                try report(outcomes, complete, foreground.watch, on: console)
+            }
+            let status = AwaitedTransfers.status(of: foreground.watch, outcomes)
             if foreground.isHanging {
                 try? console.flush()
-                OwnProcess.exitNow(AwaitedTransfers.status(of: foreground.watch).rawValue)
+                OwnProcess.exitNow(status.rawValue)
             }
             try StartOptions.startForHosts(queue, on: console)
             try printing.get()
-            return AwaitedTransfers.status(of: foreground.watch)
+            return status
         case .signalled(let signal):
             try? explain(foreground.watch, in: queue, on: console)
             try? console.flush()
@@ -79,14 +87,40 @@ struct AwaitedTransfers {
     }
 
     /// A transfer that was removed meanwhile, whose end is unknown, is no success.
-    static func status(of watch: TransferWatch) -> ExitStatus {
+    static func status(of watch: TransferWatch, _ outcomes: [EnqueueOutcome]) -> ExitStatus {
         let status = ExitStatus(ended: watch.ended.values)
-        return status == .done && !watch.gone.isEmpty ? .noSuchTransfer : status
+        if status != .done { return status }
+        if !watch.gone.isEmpty { return .noSuchTransfer }
+        return outcomes.lazy.compactMap(\.refusal).first.map { ExitStatus($0) } ?? .done
+    }
+
+    /// The others go on. A file that an earlier run of the same command has fetched is no refusal:
+    /// its transfer is returned by its destination, and its request is skipped.
+    private func tellPassedOver(
+        _ outcomes: inout [EnqueueOutcome], _ requests: [TransferRequest],
+        in queue: TransferQueue, on console: Console
+    ) throws -> [String: Transfer] {
+        var complete: [String: Transfer] = [:]
+        for index in outcomes.indices {
+            guard let error = outcomes[index].refusal else { continue }
+            if let transfer = try requests[index].alreadyComplete(in: queue) {
+                complete[transfer.destination] = transfer
+                outcomes[index] = .skipped(destination: transfer.destination)
+                let path = TerminalText.shown(transfer.destination)
+                if !console.isJSON {
+                    console.say("longhaul: \(transfer.id): already complete: \(path)")
+                }
+            } else {
+                try console.refuse(error)
+            }
+        }
+        return complete
     }
 
     /// In the order of the URLs.
     private func report(
-        _ outcomes: [EnqueueOutcome], _ watch: TransferWatch, on console: Console
+        _ outcomes: [EnqueueOutcome], _ complete: [String: Transfer], _ watch: TransferWatch,
+        on console: Console
     ) throws {
         for outcome in outcomes {
             switch outcome {
@@ -94,9 +128,14 @@ struct AwaitedTransfers {
                 if let transfer = watch.ended[id] { try console.result(transfer) }
                 if watch.gone.contains(id) { try console.refuse(.removed(id)) }
             case .skipped(let destination):
+                if let transfer = complete[destination] {
+                    try console.result(transfer)
+                    continue
+                }
                 console.skipped(destination, isCompared: isCompared)
                 if !console.isJSON { try console.line(path: destination) }
-            case .refused(let error): try console.refuse(error)
+            // Told at once.
+            case .refused: break
             }
         }
     }
@@ -117,7 +156,10 @@ struct AwaitedTransfers {
             ids.append(id.description)
             let kept = Units.progress(transfer.bytesDone, of: transfer.bytesTotal)
             if ids.count <= Limits.pausedShown {
-                console.complain("longhaul: \(id): \(transfer.state.rawValue), \(kept) kept")
+                let cause = WaitText(time: .current()).cause(transfer)
+                console.complain(
+                    "longhaul: \(id): \(transfer.state.rawValue), \(kept) kept"
+                        + (cause.map { "; last error: " + $0 } ?? ""))
             }
         }
         for line in AwaitedTransfers.commands(toResume: ids) {
@@ -134,6 +176,16 @@ struct AwaitedTransfers {
 
 }
 
+extension TransferRequest {
+    /// A user who looks on learns soon that a server is not there, unless it was said how long to
+    /// try.
+    fileprivate mutating func giveUpUnreached() {
+        guard options.retries == nil, deadline == .after(seconds: Deadline.defaultSeconds)
+        else { return }
+        options.unreachableAttempts = Limits.unreachableAttempts
+    }
+}
+
 extension LonghaulError {
     static func removed(_ id: TransferID) -> LonghaulError {
         LonghaulError(
@@ -148,6 +200,10 @@ extension EnqueueOutcome {
         case .recorded(let id, destination: _), .existing(let id, destination: _): id
         case .skipped, .refused: nil
         }
+    }
+
+    fileprivate var refusal: LonghaulError? {
+        if case .refused(let error) = self { error } else { nil }
     }
 
     fileprivate var recorded: TransferID? {

@@ -22,11 +22,7 @@ struct Enqueue: ConsoleCommand {
             """,
         aliases: ["add"])
 
-    @Argument(help: "What to fetch; - reads the standard input.")
-    var urls: [String] = []
-
-    @Option(help: ArgumentHelp("Read requests from this file.", valueName: "file"))
-    var input: String?
+    @OptionGroup var list: ListOptions
 
     @Flag(help: "Record the good lines, and report the others.")
     var keepGoing = false
@@ -35,28 +31,14 @@ struct Enqueue: ConsoleCommand {
     @OptionGroup var request: RequestOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
-    func validate() throws {
-        if urls.isEmpty, input == nil {
-            throw ValidationError("a URL, or -, or --input FILE is needed")
-        }
-        if urls.contains("-"), urls.count > 1 || input != nil {
-            throw ValidationError("- stands alone: the other URLs come from the standard input")
-        }
-        if request.place.output != nil, isBatch || urls.count > 1 {
-            throw ValidationError("-o names one file; for several URLs use -d DIR")
-        }
-    }
-
-    private var isBatch: Bool { input != nil || urls.contains("-") }
+    func validate() throws { try list.check(request.place) }
 
     func perform(on console: Console) throws -> ExitStatus {
         let context = InputContext.current()
         _ = try start.isWanted()
         let template = try request.template(context, try ConfigurationFile.read().defaults)
-        let lines = try (input ?? (urls.contains("-") ? "-" : nil)).map { try ByteLines(path: $0) }
-        let source = BatchInput(
-            urls: urls.contains("-") ? [] : urls, lines: lines, template: template,
-            context: context)
+        let lines = try list.lines()
+        let source = list.source(template, lines, context)
         let queue = try TransferQueue()
         // The input is read first: from the first batch to the last the store is locked for
         // writing. The file is beside the store, which will need more room for it anyway.

@@ -13,7 +13,10 @@ struct Get: ConsoleCommand {
 
               longhaul get https://example.com/big.iso
               longhaul get -d ~/Downloads https://example.com/a https://example.com/b
-              longhaul get -o a.tar --if-exists overwrite https://example.com/a.tar
+              longhaul get -o a.tar --if-exists overwrite https://example.com/a
+              longhaul get -i urls.txt -d ~/Downloads
+
+            What exists already is passed over, and the others go on.
 
             \(ExitStatus.help(endings))
             """)
@@ -22,8 +25,11 @@ struct Get: ConsoleCommand {
         .done, .transferFailed, .noSuchTransfer, .refused, .usage, .storeUnavailable, .interrupted,
     ]
 
-    @Argument(help: "What to fetch.")
-    var urls: [String]
+    @OptionGroup var list: ListOptions
+
+    @Flag(
+        name: .customShort("c"), help: "Accepted: a transfer always goes on from its bytes.")
+    var goesOn = false
 
     @Flag(name: .shortAndLong, help: "No progress.")
     var quiet = false
@@ -33,12 +39,22 @@ struct Get: ConsoleCommand {
 
     var isQuiet: Bool { quiet }
 
+    func validate() throws { try list.check(request.place) }
+
     func perform(on console: Console) throws -> ExitStatus {
+        let context = InputContext.current()
         let configuration = try ConfigurationFile.read()
-        let template = try request.template(.current(), configuration.defaults)
-        let requests = try template.requests(urls: urls)
+        let template = try request.template(context, configuration.defaults)
+        let source = list.source(template, try list.lines(), context)
+        var requests: [TransferRequest] = []
+        var lines: [Int?] = []
+        while let request = try source.next() {
+            requests.append(request)
+            lines.append(source.line)
+        }
         return try AwaitedTransfers(
-            requests, isCompared: request.moving.checksum == nil, configuration.limits
+            requests, lines: lines, isCompared: request.moving.checksum == nil,
+            configuration.limits
         ).perform(on: console)
     }
 }
@@ -64,6 +80,9 @@ extension Console {
                 complain(
                     "longhaul: \(transfer.id): \(Units.size(error.bytesKept)) are kept; "
                         + "go on with: longhaul retry \(transfer.id)")
+            } else if error.retryable {
+                complain(
+                    "longhaul: \(transfer.id): try again with: longhaul retry \(transfer.id)")
             }
         case .cancelled: complain("longhaul: \(transfer.id): cancelled")
         case .waiting, .running, .paused: return

@@ -20,7 +20,7 @@ struct List: ConsoleCommand {
     @Option(name: .customLong("state"), help: "Only those in this state (repeatable).")
     var states: [TransferState] = []
 
-    @Option(help: "Only those of this session.")
+    @Option(help: "Only those of this session.", completion: Candidates.sessions)
     var session: String?
 
     @Option(help: "At most this many; the unfinished are taken first.")

@@ -13,9 +13,10 @@ struct Remove: ConsoleCommand {
               longhaul cancel 14 && longhaul remove 14
 
             \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
-            """)
+            """,
+        aliases: ["rm"])
 
-    @Argument(help: "Ids, as `enqueue` and `list` print them.")
+    @Argument(help: "Ids, as `enqueue` and `list` print them.", completion: Candidates.ids)
     var ids: [TransferID]
 
     @OptionGroup var output: OutputOptions

@@ -17,7 +17,7 @@ struct SetCommand: ConsoleCommand {
             \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
             """)
 
-    @Argument(help: "The transfer's id.")
+    @Argument(help: "The transfer's id.", completion: Candidates.ids)
     var id: TransferID
 
     @Option(help: "Where the same bytes are now; of an upload, where it goes.")

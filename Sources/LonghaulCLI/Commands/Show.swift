@@ -12,7 +12,7 @@ struct Show: ConsoleCommand {
             \(ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
             """)
 
-    @Argument(help: "The transfer's id.")
+    @Argument(help: "The transfer's id.", completion: Candidates.ids)
     var id: TransferID
 
     @OptionGroup var output: OutputOptions

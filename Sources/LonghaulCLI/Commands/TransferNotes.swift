@@ -25,6 +25,7 @@ extension Console {
             let kept = transfer.bytesDone
             let progress = Units.progress(kept, of: transfer.bytesTotal)
             return "recorded already" + (kept > 0 ? ", \(progress) kept" : "")
+                + (transfer.droppedBadFile.map { "; tried without its checksum, \($0) goes" } ?? "")
                 + (transfer.state == .paused && !goesOn
                     ? ", and paused; go on with: longhaul resume \(transfer.id)" : "")
         } rest: {
@@ -71,6 +72,14 @@ extension Console {
             }
         }
         if count > Limits.notedTransfers { say("longhaul: \(rest(count - Limits.notedTransfers))") }
+    }
+}
+
+extension Transfer {
+    /// The file that failed its digest, where the digest does not count any more.
+    fileprivate var droppedBadFile: String? {
+        guard checksum == nil, let path = held?.partPath, BadFile.isName(path) else { return nil }
+        return TerminalText.shown(path)
     }
 }
 

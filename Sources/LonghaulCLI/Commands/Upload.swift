@@ -18,7 +18,7 @@ struct Upload: ConsoleCommand {
               longhaul upload --wait --protocol tus disk.img https://example.com/files/
               longhaul upload --form file report.pdf https://example.com/reports
               longhaul upload --key id_ecdsa a.zst sftp://me@example.com/srv/a.zst
-              echo '{"source":"a.txt","url":"https://example.com/a"}' | longhaul upload --input -
+              longhaul upload --input requests.jsonl
 
             \(ExitStatus.help(endings))
             """)
@@ -99,7 +99,9 @@ struct Upload: ConsoleCommand {
                 requests, in: queue, copying: console.sayCopying)
             for (request, line) in zip(requests, lines) { recorder.handOver(request, line: line) }
             try Signals.withoutSuspension {
-                try prepared.enqueue(in: queue, keepGoing: keepGoing) { recorder.record($0) }
+                try prepared.enqueue(in: queue, keepGoing ? .keepGoing : .allOrNone) {
+                    recorder.record($0)
+                }
             }
         }
     }

@@ -7,8 +7,8 @@ struct Wait: ConsoleCommand {
         commandName: "wait",
         abstract: "Wait until transfers have ended.",
         discussion: """
-            Moves nothing itself: `longhaul status` says whether an engine runs. With --session \
-            and --all, what had failed before counts too.
+            Moves nothing itself: `longhaul status` says whether an engine runs. A terminal shows \
+            the progress meanwhile. With --session and --all, what had failed before counts too.
 
               longhaul wait 12 13
               longhaul wait --session photos --timeout 2h
@@ -34,34 +34,46 @@ struct Wait: ConsoleCommand {
         try which.checkSession(of: queue)
         Signals.watch()
         let changes = StoreChanges(of: queue)
-        if which.ids.isEmpty { return try waitForAll(queue, changes, until: end, on: console) }
         for id in which.ids where try queue.transfer(id) == nil { throw LonghaulError.noSuch(id) }
-        return try waitForNamed(queue, changes, until: end, on: console)
+        let progress = QueueProgress(
+            queue, ids: which.ids.isEmpty ? nil : which.ids, session: which.session,
+            display: .onTerminal(console))
+        defer { progress.clear() }
+        let pause = {
+            try Self.pause(changes, progress, until: end, on: console)
+        }
+        return which.ids.isEmpty
+            ? try waitForAll(queue, progress, pause, on: console)
+            : try waitForNamed(queue, progress, pause, on: console)
     }
 
+    /// Waits a moment; `nil` = check again.
+    private typealias Pause = () throws -> ExitStatus?
+
     private func waitForNamed(
-        _ queue: TransferQueue, _ changes: StoreChanges, until end: Instant?, on console: Console
+        _ queue: TransferQueue, _ progress: QueueProgress, _ pause: Pause, on console: Console
     ) throws -> ExitStatus {
         var watch = TransferWatch(which.ids)
         while true {
-            for transfer in try watch.refresh({ try queue.transfers($0) }).ended {
-                try show(transfer, on: console)
-            }
+            let ended = try watch.refresh({ try queue.transfers($0) }).ended
+            if !ended.isEmpty { progress.clear() }
+            for transfer in ended { try show(transfer, on: console) }
             try console.flush()
             if let id = watch.gone.first { throw LonghaulError.noSuch(id) }
             if watch.isOver { return ExitStatus(ended: watch.ended.values) }
-            if let status = try pause(changes, until: end, on: console) { return status }
+            if let status = try pause() { return status }
         }
     }
 
     private func waitForAll(
-        _ queue: TransferQueue, _ changes: StoreChanges, until end: Instant?, on console: Console
+        _ queue: TransferQueue, _ progress: QueueProgress, _ pause: Pause, on console: Console
     ) throws -> ExitStatus {
         var unfinished = filter([.waiting, .running, .paused])
         unfinished.limit = 1
         while try !queue.transfers(unfinished).isEmpty {
-            if let status = try pause(changes, until: end, on: console) { return status }
+            if let status = try pause() { return status }
         }
+        progress.clear()
         var status = ExitStatus.done
         let states: Set<TransferState> =
             console.isJSON ? [.completed, .failed, .cancelled] : [.failed, .cancelled]
@@ -72,9 +84,9 @@ struct Wait: ConsoleCommand {
         return status
     }
 
-    /// `nil` = check again.
-    private func pause(
-        _ changes: StoreChanges, until end: Instant?, on console: Console
+    private static func pause(
+        _ changes: StoreChanges, _ progress: QueueProgress, until end: Instant?,
+        on console: Console
     ) throws -> ExitStatus? {
         if CommandStream.hasNoReader(1) { throw Console.Closed() }
         if let signal = Signals.received {
@@ -86,7 +98,12 @@ struct Wait: ConsoleCommand {
             console.complain("longhaul: the time is over")
             return .timedOut
         }
-        changes.wait(timeout: min(Limits.waitPollSeconds, left))
+        var tick = Limits.waitPollSeconds
+        if progress.isShown {
+            _ = try progress.refresh(namingEnded: false)
+            tick = progress.tickSeconds
+        }
+        changes.wait(timeout: min(tick, left))
         return nil
     }
 

@@ -15,7 +15,7 @@ struct Why: ConsoleCommand {
             \(ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
             """)
 
-    @Argument(help: "The transfer's id.")
+    @Argument(help: "The transfer's id.", completion: Candidates.ids)
     var id: TransferID
 
     @OptionGroup var output: OutputOptions

@@ -14,6 +14,12 @@ enum DisplayWidth {
         return prefix(text, room - of(tail)) + ellipsis + tail
     }
 
+    /// At most `width` columns; the end is left out, because the beginning of a sentence says most.
+    static func cut(_ text: String, to width: Int, ellipsis: String) -> String {
+        if of(text) <= width { return text }
+        return width > of(ellipsis) ? prefix(text, width - of(ellipsis)) + ellipsis : ""
+    }
+
     /// The beginning of the text in at most `width` columns.
     static func prefix(_ text: String, _ width: Int) -> String {
         var used = 0

@@ -43,7 +43,10 @@ struct RequestRecorder {
         }
         // A closed reader ends the printing, not the work.
         let printing = Result { try report() }
-        if !batch.ids.isEmpty { start.start(queue, on: console) }
+        if !batch.ids.isEmpty {
+            start.start(queue, on: console)
+            start.sayWhatAReboot(ends: queue, on: console)
+        }
         try printing.get()
         return batch.status
     }

@@ -57,5 +57,5 @@ enum ArgumentBytes {
     }
 
     /// Options whose values are never shown.
-    private static let secrets = ["--header", "--user", "--proxy"]
+    private static let secrets = ["--header", "-H", "--user", "--proxy"]
 }

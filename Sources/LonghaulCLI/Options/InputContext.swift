@@ -59,14 +59,6 @@ struct RequestTemplate {
         return request
     }
 
-    func requests(urls: [String]) throws(LonghaulError) -> [TransferRequest] {
-        if file != nil, urls.count > 1 {
-            throw .usage("-o names one file, but there are \(urls.count) URLs; use -d DIR")
-        }
-        var requests: [TransferRequest] = []
-        for url in urls { requests.append(try request(url: url)) }
-        return requests
-    }
 }
 
 extension ProxyVariables {

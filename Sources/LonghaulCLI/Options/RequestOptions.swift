@@ -107,7 +107,7 @@ struct OwnerOptions: ParsableArguments {
 
 struct AskingOptions: ParsableArguments {
     @Option(
-        name: .customLong("header"),
+        name: [.customShort("H"), .customLong("header")],
         help: ArgumentHelp(
             "A request header; @FILE reads one from each line (repeatable).", valueName: "k: v"))
     var headers: [String] = []

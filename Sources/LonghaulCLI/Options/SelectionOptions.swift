@@ -3,13 +3,15 @@ import Longhaul
 
 /// Which transfers a command is about: ids, a session, or all.
 struct SelectionOptions: ParsableArguments {
-    @Argument(help: ArgumentHelp("Ids, as `enqueue` and `list` print them.", valueName: "ids"))
+    @Argument(
+        help: ArgumentHelp("Ids, as `enqueue` and `list` print them.", valueName: "ids"),
+        completion: Candidates.ids)
     var named: [TransferID] = []
 
     @Flag(help: "All transfers.")
     var all = false
 
-    @Option(help: "All transfers of this session.")
+    @Option(help: "All transfers of this session.", completion: Candidates.sessions)
     var session: String?
 
     func validate() throws {
@@ -39,5 +41,22 @@ extension Array where Element: Hashable {
     var uniqued: [Element] {
         var seen = Set<Element>()
         return filter { seen.insert($0).inserted }
+    }
+}
+
+/// What the shell asks for while a command line is typed. A queue that cannot be read has none.
+enum Candidates {
+    static var ids: CompletionKind {
+        .custom { _, _, _ in
+            var filter = TransferFilter()
+            filter.includeAll = true
+            filter.limit = Limits.completedIDs
+            let transfers = try? TransferQueue().transfers(filter)
+            return (transfers ?? []).map(\.id.description)
+        }
+    }
+
+    static var sessions: CompletionKind {
+        .custom { _, _, _ in (try? TransferQueue().sessions().map(\.name)) ?? [] }
     }
 }

@@ -51,6 +51,17 @@ struct StartOptions: ParsableArguments {
         }
     }
 
+    /// The background engine ends with the machine. A user learns that once, at the first transfer
+    /// that is left to it.
+    func sayWhatAReboot(ends queue: TransferQueue, on console: Console) {
+        guard !console.isJSON, CommandStream.isTerminal(2), (try? isWanted()) == true,
+            (try? Installation.current().isMissing(of: queue)) == true
+        else { return }
+        console.say(
+            "longhaul: after a reboot nothing goes on by itself; `longhaul install --systemd` or "
+                + "`longhaul install --cron '@hourly'` sees to that")
+    }
+
     /// The same for wants that an engine would apply: without an engine, they are applied here.
     func startOrSettle(_ queue: TransferQueue, on console: Console) {
         start(queue, on: console)

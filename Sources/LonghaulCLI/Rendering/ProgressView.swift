@@ -47,7 +47,13 @@ struct ProgressView: Equatable {
         let size = Units.progress(row.done, of: row.total)
         var tail: [String] = []
         if let note = row.note {
-            tail = width >= 60 ? [percent, size, note] : width >= 30 ? [percent, note] : [percent]
+            let start = width >= 60 ? [percent, size] : width >= 30 ? [percent] : []
+            // The name stays readable beside a long reason.
+            let taken = DisplayWidth.of(start.joined(separator: " ")) + 3
+            let name = max(4, min(DisplayWidth.of(row.name), max(12, width / 4)))
+            let shown = DisplayWidth.cut(
+                note, to: max(8, width - taken - name), ellipsis: terminal.ellipsis)
+            tail = start.isEmpty ? [percent] : start + [shown]
         } else {
             let rate = row.rate.map(Units.rate) ?? ""
             let left = row.secondsLeft.map(Units.duration) ?? ""

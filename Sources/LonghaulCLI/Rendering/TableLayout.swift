@@ -5,6 +5,8 @@ struct TableLayout {
         var alignsRight = false
         /// The least width; `nil` = never shortened.
         var shrinksTo: Int?
+        /// The end is left out of a cell that is too wide, and not the middle.
+        var isSentence = false
         /// If the width does not suffice, the column with the highest rank is dropped first; rank 0
         /// is never dropped.
         var dropRank = 0
@@ -75,8 +77,8 @@ struct TableLayout {
     private func line(_ cells: [String], _ widths: [Int?]) -> String {
         let shown = cells.indices.filter { widths[$0] != nil }
         let parts = shown.map { index in
-            let text = DisplayWidth.shortened(
-                cells[index], to: widths[index] ?? 0, ellipsis: ellipsis)
+            let shorten = columns[index].isSentence ? DisplayWidth.cut : DisplayWidth.shortened
+            let text = shorten(cells[index], widths[index] ?? 0, ellipsis)
             if index == shown.last, !columns[index].alignsRight { return text }
             return DisplayWidth.padded(
                 text, to: widths[index] ?? 0, right: columns[index].alignsRight)

@@ -18,7 +18,7 @@ struct TransferTable {
                 .init(title: "STATE"),
                 .init(title: "DONE", alignsRight: true, dropRank: 1),
                 .init(title: "SIZE", alignsRight: true, dropRank: 4),
-                .init(title: "RATE/WAITS FOR", shrinksTo: 12, dropRank: 3),
+                .init(title: "RATE/WAITS FOR", shrinksTo: 12, isSentence: true, dropRank: 3),
                 .init(title: "DESTINATION", shrinksTo: 10, dropRank: 2),
             ],
             width: terminal.columns, ellipsis: terminal.ellipsis)
@@ -67,8 +67,9 @@ struct TransferTable {
             guard let rate = transfer.bytesPerSecond else { return "starting" }
             let left = TransferText.secondsLeft(transfer).map { ", " + Units.duration($0) } ?? ""
             return Units.rate(rate) + left
-        case .waiting: return wait.short(transfer.waitingFor)
-        case .failed: return transfer.error?.code.rawValue ?? ""
+        case .waiting: return wait.short(transfer.waitingFor, transfer)
+        case .failed:
+            return transfer.error.map(TransferText.words) ?? ""
         case .completed: return transfer.isSkipped ? "skipped" : ""
         case .paused, .cancelled: return ""
         }

@@ -12,6 +12,25 @@ struct TransferText {
         return String(path[path.utf8.index(after: slash)...])
     }
 
+    /// What went wrong in a few words, for a column.
+    static func words(_ error: LonghaulError) -> String {
+        let words =
+            switch error.code {
+            case .dns: "host not found"
+            case .io: "disk failure"
+            case .network: "connection failed"
+            case .noSpace: "disk full"
+            case .tls: "TLS failure"
+            case .cancelled: "cancelled"
+            // Codes are open: `notFound` is "not found".
+            default:
+                error.code.rawValue.reduce(into: "") { text, letter in
+                    text += letter.isUppercase ? " " + letter.lowercased() : String(letter)
+                }
+            }
+        return TerminalText.shown(words) + (error.httpStatus.map { " (\($0))" } ?? "")
+    }
+
     /// `nil` when the size or the rate is not known.
     static func secondsLeft(_ transfer: Transfer) -> Double? {
         guard let total = transfer.bytesTotal, let rate = transfer.bytesPerSecond, rate > 0
@@ -76,7 +95,9 @@ struct TransferText {
         if transfer.isSkipped {
             add("Skipped", transfer.error.map { shown($0.message) })
         } else if let error = transfer.error {
-            add("Error", "\(error.code.rawValue): \(shown(error.message))")
+            add(
+                transfer.state == .failed ? "Error" : "Last error",
+                "\(error.code.rawValue): \(shown(error.message))")
             add("Kept", Units.size(error.bytesKept))
         }
         add("Content coding", transfer.contentCoding.map(TransferText.coding))

@@ -8,20 +8,32 @@ struct WaitText {
         WaitText(time: TimeText(now: now, secondsFromUTC: time.secondsFromUTC))
     }
 
-    /// A short text, for a column.
-    func short(_ waits: [WaitReason]) -> String {
+    /// A short text, for a column: the first reason, and the last error.
+    func short(_ waits: [WaitReason], _ transfer: Transfer? = nil) -> String {
         guard let first = waits.first else { return "" }
         let more = waits.count > 1 ? " (+\(waits.count - 1))" : ""
-        return words(first) + more
+        let cause = transfer.flatMap(cause).map(WaitText.withoutDetail).map {
+            (first.isPause ? ": " : ", last error: ") + $0
+        }
+        return words(first) + more + (cause ?? "")
     }
 
     /// The same of each.
     func all(_ waits: [WaitReason]) -> String { waits.map(words).joined(separator: ", ") }
 
-    /// What went wrong, where that is why it waits.
-    func cause(_ waits: [WaitReason]) -> String? {
-        let cause = waits.first { $0.reason == .backoff || $0.reason == .storage }
-        return cause?.current.map { TerminalText.shown(Redaction.text($0)) }
+    /// Without libcurl's own words, which follow in brackets; a status is no detail.
+    private static func withoutDetail(_ text: String) -> String {
+        guard text.hasSuffix(")"), let open = text.firstRange(of: " (") else { return text }
+        let inside = text[open.upperBound...].dropLast()
+        return inside.allSatisfy(\.isNumber) ? text : String(text[..<open.lowerBound])
+    }
+
+    /// What went wrong the last time: its own error, else that of its server.
+    func cause(_ transfer: Transfer) -> String? {
+        guard transfer.state == .waiting || transfer.state == .paused else { return nil }
+        let pause = transfer.waitingFor.first { $0.isPause && $0.nextCheck != nil }
+        let error = transfer.error ?? pause?.current.map { LonghaulError(.network, $0) }
+        return error.map { TerminalText.shown(Redaction.text($0.parts.what)) }
     }
 
     /// All details of one reason.
@@ -63,6 +75,18 @@ struct WaitText {
 extension Transfer {
     /// The reasons why it waits, without its turn.
     var obstacles: [WaitReason] { waitingFor.filter { !$0.reason.isTurn } }
+}
+
+extension WaitReason {
+    /// It waits because something went wrong.
+    fileprivate var isPause: Bool {
+        switch reason {
+        case .backoff, .originCooldown, .storage: true
+        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .concurrency,
+            .originLimit, .engine, .input, .host, .trigger:
+            false
+        }
+    }
 }
 
 extension WaitReason.Reason {

@@ -17,6 +17,12 @@ struct WhyText {
             lines.append(
                 "  " + DisplayWidth.padded(wait.reason.rawValue, to: width) + "  " + facts(wait))
         }
+        // The reason of a back-off says it already.
+        if transfer.state == .waiting || transfer.state == .paused, let error = transfer.error,
+            !transfer.waitingFor.contains(where: { $0.current == error.message })
+        {
+            lines.append("  last error: \(shown(error.message))")
+        }
         lines.append("Forecast: \(forecast.text).")
         return lines
     }
@@ -47,6 +53,8 @@ struct WhyText {
             let failure = current ?? "an attempt failed"
             guard let required else { return [failure] }
             return ["\(failure) and asked for this pause (\(required))"]
+        case .originCooldown where wait.nextCheck != nil:
+            return ["needs a server that answers", current].compactMap { $0 }
         case .engine where wait.since == nil: return [current ?? "none runs"]
         case .engine: return [required.map { "needs \($0)" }, current].compactMap { $0 }
         case .storage, .input, .host, .trigger:

@@ -39,6 +39,15 @@ final class ProgressDisplay {
             time: .current(), count: count, terminalFacts: { .of(2) })
     }
 
+    /// Nothing where there is no terminal.
+    static func onTerminal(_ console: Console) -> ProgressDisplay {
+        let terminal = TerminalFacts.of(2)
+        let isLive = !console.isJSON && mode(isQuiet: false, terminal: terminal) == .live
+        return ProgressDisplay(
+            mode: isLive ? .live : .silent, stream: console.diagnostics, time: .current(), count: 1,
+            terminalFacts: { .of(2) })
+    }
+
     static func mode(
         isQuiet: Bool, terminal: TerminalFacts,
         environment: (String) -> String? = Environment.value
@@ -49,6 +58,8 @@ final class ProgressDisplay {
         let isLogged = !level.isEmpty && level.lowercased() != "off"
         return terminal.isLive && !isLogged ? .live : .plain
     }
+
+    var isShown: Bool { mode != .silent }
 
     /// How often to check the transfers.
     var tickSeconds: Double {
@@ -121,7 +132,7 @@ final class ProgressDisplay {
             let reasons = transfer.obstacles
             if reasons.isEmpty { return nil }
             return reasons.map(\.reason.rawValue).joined(separator: " ")
-                + (wait.cause(transfer.waitingFor) ?? "")
+                + (wait.cause(transfer) ?? "")
         case .paused: return transfer.state.rawValue
         case .running, .completed, .failed, .cancelled: return nil
         }
@@ -165,9 +176,11 @@ final class ProgressDisplay {
             // An obstacle says more than the reasons of its turn.
             let obstacles = transfer.obstacles
             let reason = wait.at(SystemClock.now().wall)
-                .short(obstacles.isEmpty ? transfer.waitingFor : obstacles)
+                .short(obstacles.isEmpty ? transfer.waitingFor : obstacles, transfer)
             row.note = reason.isEmpty ? "waiting" : "waits for " + reason
-        case .paused, .completed, .failed, .cancelled: row.note = transfer.state.rawValue
+        case .paused:
+            row.note = "paused" + (wait.cause(transfer).map { ", last error: " + $0 } ?? "")
+        case .completed, .failed, .cancelled: row.note = transfer.state.rawValue
         }
         return row
     }
@@ -178,10 +191,7 @@ final class ProgressDisplay {
         if row.total != nil { parts.insert(Units.percent(row.done, of: row.total), at: 0) }
         if let rate = row.rate { parts.append(Units.rate(rate)) }
         if let left = row.secondsLeft { parts.append(Units.duration(left) + " left") }
-        if let note = row.note {
-            let why = transfer.state == .waiting ? wait.cause(transfer.waitingFor) : nil
-            parts.append(note + (why.map { ": " + $0 } ?? ""))
-        }
+        if let note = row.note { parts.append(note) }
         return "\(transfer.id): " + parts.joined(separator: ", ")
     }
 

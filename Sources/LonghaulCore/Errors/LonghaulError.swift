@@ -57,10 +57,46 @@ extension LonghaulError {
     package static let snapshotLost = LonghaulError(
         .sourceChanged, "the snapshot of the file is gone; enqueue the file again")
 
+    /// The same, of another transfer.
+    package func about(_ id: TransferID) -> LonghaulError {
+        var error = self
+        error.transferID = id
+        return error
+    }
+
     /// What happened, and what to do about it where the message says so.
     package var parts: (what: String, advice: String?) {
         guard let mark = message.firstRange(of: "; ") else { return (message, nil) }
         return (String(message[..<mark.lowerBound]), String(message[mark.upperBound...]))
+    }
+}
+
+extension LonghaulError {
+    /// The ``message`` without what is typed on a command line: a clause ends before the first
+    /// option (`--x`) or command (in backquotes), and is left out if nothing is left of it.
+    package var plainMessage: String {
+        let clauses = message.clauses(by: "; ").compactMap { clause -> String? in
+            let marks = [" --", "`"].compactMap { clause.firstRange(of: $0)?.lowerBound }
+            guard let mark = marks.min() else { return clause }
+            let ends = [", ", ": ", " ("].compactMap {
+                clause[..<mark].clauses(by: $0).dropLast().joined(separator: $0)
+            }
+            return ends.max { $0.utf8.count < $1.utf8.count }.flatMap { $0.isEmpty ? nil : $0 }
+        }
+        return clauses.isEmpty ? code.rawValue : clauses.joined(separator: "; ")
+    }
+}
+
+extension StringProtocol {
+    /// The parts between the separators.
+    fileprivate func clauses(by separator: String) -> [String] {
+        var parts: [String] = []
+        var rest = String(self)
+        while let range = rest.firstRange(of: separator) {
+            parts.append(String(rest[..<range.lowerBound]))
+            rest = String(rest[range.upperBound...])
+        }
+        return parts + [rest]
     }
 }
 

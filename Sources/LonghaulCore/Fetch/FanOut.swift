@@ -8,6 +8,13 @@ package enum FanOut {
             switch write {
             case .queued(let id, let readyAt, let reasons):
                 writes += requeue(subscribers, id, readyAt, reasons)
+            case .lastError(_, let error):
+                writes.append(write)
+                // The disk of the leader is no matter of the others.
+                if error?.code.isLocal == true { continue }
+                for subscriber in subscribers.followers where subscriber.isWanted {
+                    writes.append(.lastError(subscriber.id, error?.about(subscriber.id)))
+                }
             case .failed(_, let error, let totals):
                 writes.append(write)
                 writes += fail(subscribers, error, totals)
@@ -83,8 +90,7 @@ package enum FanOut {
     private static func ownPart(
         of subscriber: Subscriber, _ error: LonghaulError, _ totals: TransferTotals
     ) -> (LonghaulError, TransferTotals) {
-        var own = error
-        own.transferID = subscriber.id
+        let own = error.about(subscriber.id)
         var numbers = totals
         numbers.bytesFetched = subscriber.bytesFetched
         return (own, numbers)

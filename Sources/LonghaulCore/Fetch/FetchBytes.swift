@@ -59,6 +59,12 @@ package struct FetchBytes: Sendable {
         }
     }
 
+    /// An empty part file is made again when it is needed. What failed its digest stays for its
+    /// owner to look at, and a file without a byte may have its name already.
+    var isPartOfUse: Bool {
+        !have.isEmpty || state.isPartMovedAside || state.publication != nil
+    }
+
     // MARK: - Given up
 
     /// Gives up all that is held. The caller sees to it that this is committed before a byte is

@@ -57,8 +57,18 @@ enum WireOutcome {
 }
 
 extension LonghaulError {
-    package static let deadlinePassed = LonghaulError(
-        .timedOut,
-        "the deadline passed before the transfer was complete; "
-            + "its bytes are kept: retry it, with a later deadline where that was fixed")
+    /// Of a transfer whose deadline has come while it runs.
+    static func deadlinePassed(on wire: FetchWire) -> LonghaulError {
+        deadlinePassed(after: wire.run.hasGained(wire.bytes) ? nil : wire.target.lastError)
+    }
+
+    /// - Parameter cause: Why the last attempt gained nothing, if it did not.
+    package static func deadlinePassed(after cause: LonghaulError?) -> LonghaulError {
+        let reason = cause.map { " (the last error: \($0.parts.what))" } ?? ""
+        return LonghaulError(
+            .timedOut,
+            "the deadline passed before the transfer was complete\(reason); "
+                + "its bytes are kept: retry it, with a later deadline where that was fixed",
+            httpStatus: cause?.httpStatus, curlCode: cause?.curlCode)
+    }
 }

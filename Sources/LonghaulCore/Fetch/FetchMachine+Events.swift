@@ -131,7 +131,7 @@ extension FetchMachine {
             if leaving == nil || isBeingCancelled { leave(.requeue, context, &step) }
         case .cancel(let keepingBytes):
             leave(.cancel(keepingBytes: keepingBytes), context, &step)
-        case .expire: leave(.fail(.deadlinePassed), context, &step)
+        case .expire: leave(.fail(.deadlinePassed(on: wire)), context, &step)
         }
     }
 

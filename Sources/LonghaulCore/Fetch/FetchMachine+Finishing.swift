@@ -124,7 +124,7 @@ extension FetchMachine {
             wire.voidBytes(.digestDiffers, &step)
         }
         wire.bytes.forgetAll()
-        wire.bytes.state.partIdentity = nil
+        wire.bytes.state.partPath = keptAt
         stage = .settling
         let why = wire.target.mismatch(wanted, actual: actual, keptAt: keptAt)
         leave(outlasted(mayBegin ? .retry(Failure(.transient, why)) : .fail(why)), context, &step)

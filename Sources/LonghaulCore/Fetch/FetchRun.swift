@@ -37,6 +37,11 @@ struct FetchRun: Sendable {
         max(0, bytes.have.count - heldAtStart)
     }
 
+    /// Whether these are enough, see ``RetryPolicy/isGain(_:of:)``.
+    func hasGained(_ bytes: FetchBytes) -> Bool {
+        RetryPolicy.isGain(progress(bytes), of: bytes.state.bytesTotal)
+    }
+
     /// Bytes per second, for planning; `nil` where the run was too short to tell.
     func throughput(received: Int64, at now: Instant) -> Double? {
         guard let startedMoving else { return nil }

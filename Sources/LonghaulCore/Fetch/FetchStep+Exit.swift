@@ -3,12 +3,14 @@ extension FetchStep {
     mutating func exit(
         _ wire: inout FetchWire, _ leaving: FetchLeaving, _ context: FetchContext
     ) {
-        let hasGained = RetryPolicy.isGain(
-            wire.run.progress(wire.bytes), of: wire.bytes.state.bytesTotal)
+        let hasGained = wire.run.hasGained(wire.bytes)
         if hasGained { wire.bytes.state.fruitlessAttempts = 0 }
         switch leaving {
         case .requeue:
             writes.append(.save(wire.bytes.state))
+            if hasGained, wire.target.lastError != nil {
+                writes.append(.lastError(wire.target.transfer, nil))
+            }
             writes.append(.queued(wire.target.transfer, readyAt: nil, waitingFor: []))
         case .retry(let failure): retry(&wire, failure, hasGained: hasGained, context)
         case .pause(let pause):
@@ -29,7 +31,7 @@ extension FetchStep {
             effects.append(.close(deletingPart: !wire.target.isUpload && !keepingBytes))
             return
         }
-        effects.append(.close(deletingPart: false))
+        effects.append(.close(deletingPart: !wire.target.isUpload && !wire.bytes.isPartOfUse))
     }
 
     private mutating func retry(
@@ -42,7 +44,9 @@ extension FetchStep {
             attempts: RetryPolicy.Attempts(
                 fruitless: wire.bytes.state.fruitlessAttempts, hasGained: hasGained,
                 sinceRequest: wire.run.sinceRequest(at: context.now.monotonic),
-                retries: wire.target.request.options.retries),
+                retries: wire.target.request.options.retries,
+                unreachable: wire.bytes.have.isEmpty
+                    ? wire.target.request.options.unreachableAttempts : nil),
             now: context.now.wall, deadline: wire.target.deadline, using: &random)
         wire.bytes.nextSource(in: wire.target)
         let wish = failure.retryAfter.map { _ in WaitReason.retryAfter }
@@ -86,6 +90,7 @@ extension FetchStep {
         _ error: LonghaulError, _ context: FetchContext
     ) {
         writes.append(.save(wire.bytes.state))
+        writes.append(.lastError(wire.target.transfer, signed(error, wire)))
         writes.append(
             .queued(
                 wire.target.transfer, readyAt: next,

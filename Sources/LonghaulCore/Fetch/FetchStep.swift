@@ -20,6 +20,8 @@ package indirect enum StoreWrite: Hashable, Sendable {
     case save(FetchState)
     /// Back to the queue; due at once if `readyAt` is nil.
     case queued(TransferID, readyAt: Timestamp?, waitingFor: [WaitReason])
+    /// Why its last attempt gained nothing; `nil` = one has gained bytes since.
+    case lastError(TransferID, LonghaulError?)
     /// Terminal states carry their event in the same write, so that the two cannot be split.
     case completed(TransferID, path: String, TransferTotals)
     /// Completed as well: another file stands under the name and is kept, as was asked for.

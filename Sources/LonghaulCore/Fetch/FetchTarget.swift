@@ -18,6 +18,8 @@ package struct FetchTarget: Sendable {
     package var partSuffix = 0
     /// See ``PartOrder/leftSince``.
     package var leftSince: Timestamp?
+    /// Why the attempt before this one gained nothing.
+    package var lastError: LonghaulError?
 
     init(
         transfer: TransferID, request: TransferRequest, destination: String, deadline: Timestamp?

@@ -309,7 +309,7 @@ struct UploadMachine {
             if leaving == nil || leaving?.isCancel == true { leaveUpload(.requeue, context, &step) }
         case .cancel(let keepingBytes):
             leaveUpload(.cancel(keepingBytes: keepingBytes), context, &step)
-        case .expire: leaveUpload(.fail(.deadlinePassed), context, &step)
+        case .expire: leaveUpload(.fail(.deadlinePassed(on: wire)), context, &step)
         }
     }
 

@@ -55,6 +55,9 @@ extension FetchState {
 
     /// What is to be deleted when its bytes are given up. The file is under one of two names: the
     /// directory could not be synced after it had been renamed.
+    /// What is recorded as the part file is the one that failed its digest, under its new name.
+    package var isPartMovedAside: Bool { BadFile.isName(partPath) }
+
     package var orphanedParts: [OrphanedPart] {
         guard let partIdentity else { return [] }
         return [partPath, publication].compactMap { $0 }.map {

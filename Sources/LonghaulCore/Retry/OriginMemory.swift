@@ -19,6 +19,8 @@ package struct OriginMemory: Hashable, Sendable {
     /// Failures in a row, for the cool-down's length. Those of requests that were out when it began
     /// are one.
     package var failures = 0
+    /// The last of those failures, for people.
+    package var lastFailure: String?
     /// Measured throughput of one transfer, bytes per second, smoothed.
     package var bytesPerSecond: Double?
     /// What it speaks for uploads; `nil` = not known.
@@ -52,6 +54,7 @@ extension OriginMemory {
     ) {
         // A line that brings bytes before it breaks is bad, not dead.
         guard failure.blamesOrigin, gained == 0 || failure.retryAfter != nil else { return }
+        lastFailure = failure.error.message
         // What was out when a pause began tells nothing new: a server that is away for a moment
         // fails all requests that it has.
         if !isCooling(at: now) {
@@ -86,6 +89,7 @@ extension OriginMemory {
     /// §10.2.3): what it answers meanwhile had been asked before.
     package mutating func afterSuccess(now: Timestamp) {
         failures = 0
+        lastFailure = nil
         if isPaused(at: now) {
             coolDownUntil = pauseUntil
         } else {

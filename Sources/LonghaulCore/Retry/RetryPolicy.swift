@@ -23,14 +23,18 @@ package enum RetryPolicy {
         package var sinceRequest: Double
         /// How many retries may follow the first attempt; `nil` = until the deadline.
         package var retries: Int?
+        /// How many that reach no server end it; `nil` = they are as others.
+        package var unreachable: Int?
 
         package init(
-            fruitless: Int, hasGained: Bool, sinceRequest: Double = 0, retries: Int?
+            fruitless: Int, hasGained: Bool, sinceRequest: Double = 0, retries: Int?,
+            unreachable: Int? = nil
         ) {
             self.fruitless = fruitless
             self.hasGained = hasGained
             self.sinceRequest = sinceRequest
             self.retries = retries
+            self.unreachable = unreachable
         }
     }
 
@@ -60,6 +64,9 @@ package enum RetryPolicy {
         let count = attempts.hasGained ? 1 : attempts.fruitless + 1
         if let retries = attempts.retries, count > retries {
             return .fail(exhausted(failure.error, retries: retries))
+        }
+        if let most = attempts.unreachable, count >= most, failure.error.isUnreachable {
+            return .fail(failure.error)
         }
         var wait = BackOff.seconds(
             afterFailures: attempts.hasGained ? 0 : count, using: &random)
@@ -93,6 +100,11 @@ package enum RetryPolicy {
         result.message = "the deadline is too near for another try; the last one: \(error.message)"
         return result
     }
+}
+
+extension LonghaulError {
+    /// The server's name is not known, or nothing takes connections at its address (CURLcode 7).
+    var isUnreachable: Bool { code == .dns || curlCode == 7 }
 }
 
 /// Exponential back-off with full jitter: a uniform draw below a doubling ceiling, so that clients

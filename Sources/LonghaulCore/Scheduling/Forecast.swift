@@ -20,9 +20,11 @@ extension Forecast {
     /// - Parameters:
     ///   - transfer: With its live numbers and all that it waits for.
     ///   - rate: Measured of its origin, bytes per second.
+    ///   - time: The rules of local time, which its window is told in.
     ///   - shown: How a moment is written.
     package init(
-        _ transfer: Transfer, rate: Double?, now: Timestamp, shown: (Timestamp) -> String
+        _ transfer: Transfer, rate: Double?, now: Timestamp, time: LocalTime,
+        shown: (Timestamp) -> String
     ) {
         switch transfer.state {
         case .completed: self.init(text: "it stays so")
@@ -32,12 +34,13 @@ extension Forecast {
             self.init(text: "it waits for `longhaul resume \(transfer.id)`")
         case .running:
             let seconds = Forecast.seconds(transfer, rate: transfer.bytesPerSecond ?? rate)
-            let ends = seconds.map { now + $0 }
+            let ends = seconds.flatMap { Opening(transfer, time).end(from: now, seconds: $0) }
             self.init(
                 startsAt: transfer.startedAt, endsAt: ends,
                 text: ends.map { "it is running, until about \(shown($0))" } ?? "it is running")
         case .waiting:
-            self = Forecast.waiting(transfer, rate: rate, now: now, shown: shown)
+            self = Forecast.waiting(
+                transfer, Opening(transfer, time), rate: rate, now: now, shown: shown)
         }
     }
 
@@ -48,10 +51,11 @@ extension Forecast {
     }
 
     private static func waiting(
-        _ transfer: Transfer, rate: Double?, now: Timestamp, shown: (Timestamp) -> String
+        _ transfer: Transfer, _ opening: Opening, rate: Double?, now: Timestamp,
+        shown: (Timestamp) -> String
     ) -> Forecast {
         let holds = Holds(transfer.waitingFor)
-        let clock = max(now, holds.clock ?? now)
+        let clock = opening.first(from: max(now, holds.clock ?? now))
         var sentence: String
         var starts: Timestamp?
         if let deadline = transfer.deadline, clock >= deadline {
@@ -62,7 +66,8 @@ extension Forecast {
         let wishes = list(holds.preferred)
         if holds.required.isEmpty, holds.preferred.isEmpty {
             starts = clock
-            sentence = holds.clock == nil ? "it starts" : "it may start at \(shown(clock))"
+            sentence =
+                holds.clock == nil && clock == now ? "it starts" : "it may start at \(shown(clock))"
             if holds.isItsTurn {
                 starts = nil
                 sentence = "it starts when it is its turn"
@@ -70,21 +75,23 @@ extension Forecast {
         } else if holds.required.isEmpty {
             let last = [transfer.waivesBy, transfer.waiverCheck].compactMap { $0 }.max()
             // It gives up before that.
-            starts = last.map { max($0, clock) }.flatMap { latest in
+            starts = last.map { opening.first(from: max($0, clock)) }.flatMap { latest in
                 latest < transfer.deadline ?? .distantFuture ? latest : nil
             }
             sentence = "it starts when there is \(wishes)"
             if let starts { sentence += ", or without at the latest at \(shown(starts))" }
         } else {
             sentence = "it starts when there is \(list(holds.required + holds.preferred))"
-            if let clock = holds.clock { sentence += ", not before \(shown(clock))" }
+            if clock > now { sentence += ", not before \(shown(clock))" }
         }
         if holds.needsEngine {
             starts = nil
             sentence += holds.isAlone ? " when an engine runs" : ", if an engine runs then"
             sentence += " (`longhaul run` or `longhaul daemon`)"
         }
-        let ends = starts.flatMap { start in seconds(transfer, rate: rate).map { start + $0 } }
+        let ends = starts.flatMap { start in
+            seconds(transfer, rate: rate).flatMap { opening.end(from: start, seconds: $0) }
+        }
         if let deadline = transfer.deadline { sentence += "; it gives up at \(shown(deadline))" }
         return Forecast(startsAt: starts, endsAt: ends, text: sentence)
     }
@@ -93,6 +100,31 @@ extension Forecast {
         guard let last = words.last else { return "" }
         if words.count == 1 { return last }
         return words.dropLast().joined(separator: ", ") + " and " + last
+    }
+}
+
+/// The window of a transfer, outside of which it neither starts nor goes on.
+private struct Opening {
+    private let window: TimeWindow?
+    private let time: LocalTime
+
+    init(_ transfer: Transfer, _ time: LocalTime) {
+        window = transfer.schedule.window
+        self.time = time
+    }
+
+    /// The first moment from here on that is inside.
+    func first(from moment: Timestamp) -> Timestamp {
+        guard let phase = window?.phase(at: moment, time), !phase.isOpen else { return moment }
+        return phase.until
+    }
+
+    /// The end of so much work; `nil` = the window closes before that. What runs while it is closed
+    /// runs along with another transfer, whose window holds.
+    func end(from start: Timestamp, seconds: Double) -> Timestamp? {
+        let end = start + seconds
+        guard let phase = window?.phase(at: start, time), phase.isOpen else { return end }
+        return end <= phase.until ? end : nil
     }
 }
 

@@ -7,7 +7,7 @@ extension SchedulerLimits {
         switch origin.health {
         case .cooling(let until):
             return WaitReason(
-                .originCooldown, required: "a server that answers", current: "cooling down",
+                .originCooldown, required: "a server that answers", current: origin.lastFailure,
                 since: since, nextCheck: until)
         case .probing:
             if connections > 0 {

@@ -320,15 +320,18 @@ package struct OriginState: Hashable, Sendable {
     /// Transfers that may be made ready beyond the origin's connections, because those end so fast
     /// that the wire would wait for the next: see ``PrefetchRate``.
     package var prefetched: Int
+    /// See ``OriginMemory/lastFailure``.
+    package var lastFailure: String?
 
     package init(
         speaksHTTP2: Bool = false, health: OriginMemory.Health = .well,
-        standing: Standing = .answers, prefetched: Int = 0
+        standing: Standing = .answers, prefetched: Int = 0, lastFailure: String? = nil
     ) {
         self.speaksHTTP2 = speaksHTTP2
         self.health = health
         self.standing = standing
         self.prefetched = prefetched
+        self.lastFailure = lastFailure
     }
 
     /// - Parameter hasAnswered: since this engine began.
@@ -339,7 +342,7 @@ package struct OriginState: Hashable, Sendable {
         self.init(
             speaksHTTP2: memory.speaksHTTP2, health: memory.health(at: now),
             standing: memory.failures > 0 ? .fails : isKnown ? .answers : .untried,
-            prefetched: prefetched)
+            prefetched: prefetched, lastFailure: memory.lastFailure)
     }
 }
 

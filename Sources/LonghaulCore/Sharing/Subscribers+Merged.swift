@@ -20,6 +20,7 @@ extension Subscribers {
         request.options.keepsResponse = options.contains(where: \.keepsResponse)
         request.options.limitRate = freest(options.map(\.limitRate))
         request.options.retries = freest(options.map(\.retries))
+        request.options.unreachableAttempts = freest(options.map(\.unreachableAttempts))
         request.options.stallTimeout = options.map(\.stallTimeout).max() ?? 60
         // One that can wait for space does; a command in the foreground waits with it.
         request.options.failOnFullDisk = options.allSatisfy(\.failOnFullDisk)

@@ -76,8 +76,9 @@ public struct Transfer: Hashable, Sendable {
     public var sharedWith: [TransferID] = []
     /// What it waits for, all of it; empty unless it waits.
     public var waitingFor: [WaitReason]
-    /// Of one that has completed: the file that stands there is not its own, and was kept
-    /// (`--if-exists skip`).
+    /// Why it failed; of one that waits or is paused: why its last attempt gained nothing, `nil` =
+    /// it had none, or has gained bytes. Of one that has completed: the file that stands there is
+    /// not its own, and was kept (`--if-exists skip`).
     public var error: LonghaulError?
     /// What was asked for besides; secrets in it are hidden where it is shown.
     public var options = TransferOptions()

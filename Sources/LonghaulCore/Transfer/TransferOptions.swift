@@ -50,6 +50,9 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// A full disk fails the transfer instead of letting it wait for space: the command is in the
     /// foreground.
     public var failOnFullDisk: Bool = false
+    /// So many attempts in a row that reach no server, before the first byte, fail the transfer: a
+    /// user waits, and has misspelt the name. `nil` = it waits until the deadline.
+    package var unreachableAttempts: Int?
     /// What the server said of the file is kept with the transfer (``Transfer/response``).
     public var keepsResponse: Bool = false
     /// The caller's own JSON, kept and shown as it is, on one line; what is none is refused.

@@ -147,3 +147,15 @@ package enum FileNaming {
         }
     }
 }
+
+/// The name of a file that failed its digest, beside the destination: `NAME.longhaul-bad`.
+package enum BadFile {
+    package static let suffix = ".longhaul-bad"
+
+    /// Whether a path is such a name, numbered (`.2`) where the plain one was taken.
+    package static func isName(_ path: String) -> Bool {
+        let number = path.utf8.reversed().prefix { (0x30...0x39).contains($0) }.count
+        let plain = number > 0 ? path.utf8.dropLast(number + 1) : path.utf8[...]
+        return String(Substring(plain)).hasSuffix(suffix)
+    }
+}

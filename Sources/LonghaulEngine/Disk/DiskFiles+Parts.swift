@@ -6,6 +6,12 @@ internal import Synchronization
 /// thread, in order per fetch.
 extension DiskFiles {
     func prepare(_ fetch: FetchID, _ order: PartOrder, fetched: Int64) {
+        var order = order
+        if let expected = order.expected, BadFile.isName(order.path) {
+            // What failed its digest the last time was there to be looked at.
+            PartFile.discard(OrphanedPart(path: order.path, identity: expected))
+            order.expected = nil
+        }
         do throws(SystemFailure) {
             let (directory, name) = try place(of: order)
             // A missing directory is not made where bytes should be: its disk may be away.

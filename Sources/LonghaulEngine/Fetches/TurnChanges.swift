@@ -89,9 +89,10 @@ extension TransferWork {
 }
 
 extension LonghaulError {
-    static func deadlinePassed(_ id: TransferID, bytesKept: Int64) -> LonghaulError {
-        var error = LonghaulError.deadlinePassed
-        error.transferID = id
+    static func deadlinePassed(
+        _ id: TransferID, after cause: LonghaulError?, bytesKept: Int64
+    ) -> LonghaulError {
+        var error = LonghaulError.deadlinePassed(after: cause).about(id)
         error.bytesKept = bytesKept
         return error
     }

@@ -118,7 +118,8 @@ struct IntentApplier {
             if dropsBytes { try releaseFetch(of: work, tx, &changes) }
         case .fail:
             let numbers = try work.currentNumbers(tx)
-            let error = LonghaulError.deadlinePassed(work.id, bytesKept: numbers.bytesDone)
+            let error = LonghaulError.deadlinePassed(
+                work.id, after: work.error, bytesKept: numbers.bytesDone)
             try tx.transfers.fail(work.id, error: error, numbers: numbers, now: now.wall)
             changes.failed += 1
         case .rearm(let isSuperseded):

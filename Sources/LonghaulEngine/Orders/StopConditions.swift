@@ -62,9 +62,9 @@ package struct EngineCounters: Hashable, Sendable {
             switch write {
             case .completed, .skipped: completed += 1
             case .failed: failed += 1
-            case .queued, .save, .needsInput, .cancelled, .restarted, .attempt, .abandonUpload,
-                .dropFetch, .give, .leave, .discard, .forget, .learn, .originFailed,
-                .originWorked, .saveOrigin:
+            case .queued, .lastError, .save, .needsInput, .cancelled, .restarted, .attempt,
+                .abandonUpload, .dropFetch, .give, .leave, .discard, .forget, .learn,
+                .originFailed, .originWorked, .saveOrigin:
                 break
             }
         }

@@ -64,7 +64,7 @@ final class Origins {
                 }
                 step.writes[index] = .saveOrigin(memory)
                 markFreed(site(name))
-            case .save, .queued, .completed, .skipped, .failed, .needsInput, .cancelled,
+            case .save, .queued, .lastError, .completed, .skipped, .failed, .needsInput, .cancelled,
                 .restarted, .attempt, .abandonUpload, .dropFetch, .give, .leave, .discard, .forget,
                 .saveOrigin:
                 break

@@ -142,7 +142,7 @@ struct FetchSharing {
         case .pauses, .requeued: try tx.transfers.setQueued(work.id, now: now.wall)
         case .cancelled: try tx.transfers.cancel(work.id, numbers: change.numbers, now: now.wall)
         case .expired:
-            let error = LonghaulError.deadlinePassed(work.id, bytesKept: 0)
+            let error = LonghaulError.deadlinePassed(work.id, after: work.error, bytesKept: 0)
             try tx.transfers.fail(work.id, error: error, numbers: change.numbers, now: now.wall)
             changes.failed += 1
         }

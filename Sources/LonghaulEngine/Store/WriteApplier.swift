@@ -16,6 +16,7 @@ struct WriteApplier {
             // The transfer was cancelled while it was about to get its name, and then the disk
             // failed.
             if try tx.inbox.add(unlessWanted: id) { changes.areSomeUnwanted = true }
+        case .lastError(let id, let error): try tx.transfers.setLastError(error, of: id)
         case .completed(let id, let path, let totals):
             changes.deletions += try tx.transfers.complete(
                 id, finalPath: path, numbers: totals, now: now.wall)

@@ -171,6 +171,7 @@ extension Engine {
         let sources = origins.sources(of: work)
         machine.begin(elsewhereThan: sources.resting(at: now.wall))
         machine.target.partSuffix = work.partSuffix
+        machine.target.lastError = work.error
         machine.target.leftSince = fetches.unrecordedSince.removeValue(forKey: work.id)
         journal?.starts(
             work.id, url: work.request.url, holding: started.state.durable.count,

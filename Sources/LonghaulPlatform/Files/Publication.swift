@@ -64,14 +64,17 @@ package enum Publication {
         }
     }
 
-    /// Renames the file to `NAME.longhaul-bad`, if its bytes do not have the required digest; if
-    /// that name is taken, to `NAME.longhaul-bad.2` and so on. An existing file may belong to any
-    /// program and is not replaced.
+    /// Renames the file to `NAME.longhaul-bad`, if its bytes do not have the required digest. A
+    /// file of that name is replaced: one is enough to look at. What is no file keeps the name, and
+    /// the next is `NAME.longhaul-bad.2`.
     ///
     /// - Returns: the path it now has.
     package static func keepBad(_ part: PartFile, as name: String) throws(SystemFailure) -> String {
         for number in 1...Limits.takenNameNumbers {
             let bad = badName(name, number)
+            if FileInspection.kind(at: part.directory.path(of: bad)) == .file {
+                try part.directory.remove(bad)
+            }
             if try claim(part, bad) { return part.directory.path(of: bad) }
         }
         throw SystemFailure(operation: "rename", path: part.path, errno: EEXIST)
@@ -97,7 +100,7 @@ package enum Publication {
     }
 
     private static func badName(_ name: String, _ number: Int) -> String {
-        let suffix = ".longhaul-bad" + (number > 1 ? ".\(number)" : "")
+        let suffix = BadFile.suffix + (number > 1 ? ".\(number)" : "")
         return PathParts.fitted(name, suffix: suffix)
     }
 

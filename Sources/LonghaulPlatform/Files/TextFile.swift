@@ -72,6 +72,9 @@ package enum TextFile {
         throw .last("unlink", path)
     }
 
+    /// Removes a directory if nothing is in it.
+    package static func removeEmptyDirectory(_ path: String) { _ = rmdir(path) }
+
     private static func makeDirectory(_ path: String) throws(SystemFailure) {
         if mkdir(path, 0o777) == 0 || Glibc.errno == EEXIST { return }
         guard Glibc.errno == ENOENT, let (parent, _) = PathParts.split(path), parent != path else {

@@ -24,6 +24,9 @@ package enum Environment {
         return found
     }
 
+    /// Sets a variable, for this process and for those that it starts.
+    package static func set(_ name: String, to value: String) { setenv(name, value, 1) }
+
     /// Unsets variables, for this process and for those that it starts.
     package static func remove(_ names: [String]) {
         for name in names { unsetenv(name) }

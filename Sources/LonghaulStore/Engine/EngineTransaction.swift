@@ -111,7 +111,8 @@ package struct OriginMemories {
         try connection.run(
             OriginRecord.save, memory.origin, memory.ignoresRanges, memory.mishandlesIfRange,
             memory.speaksHTTP2, memory.coolDownUntil, memory.failures, memory.bytesPerSecond,
-            memory.coolDownSince, memory.pauseUntil, memory.uploads?.rawValue)
+            memory.coolDownSince, memory.pauseUntil, memory.uploads?.rawValue,
+            memory.lastFailure)
     }
 
     /// Lets failed origins be asked again at `moment`; pauses that they have asked for stay.

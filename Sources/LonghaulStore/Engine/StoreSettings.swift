@@ -28,6 +28,14 @@ package struct StoreSettings {
         }
     }
 
+    /// Whether this is the first call for this notice.
+    package func noteOnce(_ notice: String) throws(LonghaulError) -> Bool {
+        let key = "told.\(notice)"
+        if try store.access({ try SettingRows($0).value(of: key) }) != nil { return false }
+        try store.write(.relaxed) { try SettingRows($0).set(key, to: "1") }
+        return true
+    }
+
     /// The conditions and limits of the last engine; valid while it runs.
     package func engineView() throws(LonghaulError) -> EngineView? {
         let text = try store.access { try SettingRows($0).value(of: ConditionsRecord.key) }

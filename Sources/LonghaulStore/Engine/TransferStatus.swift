@@ -72,6 +72,13 @@ package struct TransferStatus {
         try expectOneChange()
     }
 
+    /// Why the last attempt of a live transfer gained nothing.
+    package func setLastError(_ error: LonghaulError?, of id: TransferID) throws {
+        try connection.run(
+            "UPDATE transfer SET error = ?2 WHERE id = ?1 AND ended = 0", id,
+            error.map { StoredJSON.encode($0) })
+    }
+
     /// Ends a transfer whose file is durable under its name, or at its server, with its event, and
     /// drops the fetch row; one that shares an upload leaves the row to the leader. `skipped`: the
     /// file is another program's, and nothing is recorded about it.

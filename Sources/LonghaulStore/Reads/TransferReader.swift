@@ -85,6 +85,28 @@ package struct TransferReader {
         }
     }
 
+    /// The newest download of this URL to this path that has completed.
+    ///
+    /// - Parameter origin: Of the URL.
+    package func completed(
+        url: String, origin: String, at path: String, now: Timestamp
+    ) throws(LonghaulError) -> Transfer? {
+        try store.snapshot { connection in
+            let number = try connection.first("SELECT id FROM origin WHERE name = ?1", origin) {
+                $0.int64(0)
+            }
+            guard let number else { return nil }
+            let id = try connection.first(
+                """
+                SELECT id FROM transfer INDEXED BY transferKept WHERE identityKey = ?1 \
+                AND phase = 3 AND fileInode IS NOT NULL AND url = ?2 \
+                AND coalesce(finalPath, destination) = ?3 ORDER BY id DESC LIMIT 1
+                """, IdentityKey.of(url, origin: number), url, path
+            ) { $0.transferID(0) }
+            return try id.flatMap { try TransferRows(connection).transfer($0, now: now) }
+        }
+    }
+
     /// Whether a transfer may still send the snapshot of this path.
     package func hasSnapshot(at path: String) throws(LonghaulError) -> Bool {
         try store.snapshot { try SnapshotRows($0).isInUse(path) }

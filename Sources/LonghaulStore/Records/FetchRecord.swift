@@ -102,7 +102,7 @@ enum FetchRecord {
 enum OriginRecord {
     private static let columns = """
         name, ignoresRanges, mishandlesIfRange, speaksHTTP2, coolDownUntil, failures, \
-        bytesPerSecond, coolDownSince, pauseUntil, uploads
+        bytesPerSecond, coolDownSince, pauseUntil, uploads, lastFailure
         """
 
     static let select = "SELECT \(columns) FROM origin WHERE name = ?"
@@ -110,10 +110,10 @@ enum OriginRecord {
     static let selectByID = "SELECT \(columns) FROM origin WHERE id = ?"
 
     static let save = """
-        INSERT INTO origin (\(columns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
+        INSERT INTO origin (\(columns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
         ON CONFLICT (name) DO UPDATE SET ignoresRanges = ?2, mishandlesIfRange = ?3, \
         speaksHTTP2 = ?4, coolDownUntil = ?5, failures = ?6, bytesPerSecond = ?7, \
-        coolDownSince = ?8, pauseUntil = ?9, uploads = ?10
+        coolDownSince = ?8, pauseUntil = ?9, uploads = ?10, lastFailure = ?11
         """
 
     static func read(_ row: StoredRow) -> OriginMemory {
@@ -127,6 +127,7 @@ enum OriginRecord {
         memory.coolDownSince = row.optionalTimestamp(7)
         memory.pauseUntil = row.optionalTimestamp(8)
         memory.uploads = row.optionalText(9).flatMap(UploadDialect.init(rawValue:))
+        memory.lastFailure = row.optionalText(10)
         return memory
     }
 }

@@ -44,10 +44,12 @@ enum TransferRecord {
         transfer.expectedBytes = row.optionalLength(12)
         transfer.startedAt = row.optionalTimestamp(13)
         // The recorded end is void while a `resume` or `retry` is pending.
-        if state.hasEnded, !row.bool(3) {
-            transfer.finishedAt = row.optionalTimestamp(14)
-            transfer.error = row.optionalText(15).flatMap {
-                StoredJSON.decode(LonghaulError.self, $0)
+        if !row.bool(3) {
+            if state.hasEnded { transfer.finishedAt = row.optionalTimestamp(14) }
+            if state != .cancelled {
+                transfer.error = row.optionalText(15).flatMap {
+                    StoredJSON.decode(LonghaulError.self, $0)
+                }
             }
         }
         if state == .waiting { transfer.waitingFor = try reasons(row, now: now) }

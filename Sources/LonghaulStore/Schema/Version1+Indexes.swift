@@ -8,7 +8,7 @@ extension Version1 {
         "CREATE INDEX transferFailed ON transfer (destinationKey) WHERE phase = 4",
         """
         CREATE INDEX transferKept ON transfer (identityKey)
-        WHERE phase = 3 AND fileValidator IS NOT NULL AND fileInode IS NOT NULL
+        WHERE phase = 3 AND fileInode IS NOT NULL
         """,
         "CREATE INDEX transferShared ON transfer (sharedFetch) WHERE sharedFetch IS NOT NULL",
         "CREATE INDEX transferLive ON transfer (sessionID, want) WHERE ended = 0",

@@ -128,7 +128,7 @@ extension Version1 {
         """,
         """
         CREATE TABLE setting (
-          -- condition.NAME, wantedEngine, engineView, clock, world. See docs/internals/store.md.
+          -- told.NAME, condition.NAME, wantedEngine, engineView, clock, world. See docs/internals/store.md.
           key TEXT NOT NULL UNIQUE,
           -- JSON or text.
           value TEXT NOT NULL

@@ -53,6 +53,8 @@ enum Version1 {
           pauseUntil INTEGER,
           -- Failures in a row; the length of a cool-down follows from them.
           failures INTEGER NOT NULL DEFAULT 0,
+          -- What went wrong the last time, for people; NULL = nothing since the last success.
+          lastFailure TEXT,
           -- Measured throughput of one transfer, smoothed; NULL = not known.
           bytesPerSecond REAL,
           -- The dialect that the origin speaks for uploads; NULL = not known.
@@ -150,7 +152,8 @@ enum Version1 {
           attempts INTEGER NOT NULL DEFAULT 0,
           -- How often held bytes were given up.
           restarts INTEGER NOT NULL DEFAULT 0,
-          -- JSON of the LonghaulError of a failed one.
+          -- JSON of a LonghaulError: why it failed; of a live one, why its last attempt gained
+          -- nothing.
           error TEXT,
           -- JSON of the server's answer (TransferResponse), where options ask to keep it.
           response TEXT,

@@ -16,6 +16,12 @@ extension TransferInserter {
         let isFailed = work.phase == .failed && !work.isRearmPending
         var changed = work
         changed.request = work.request.restated(by: new.request)
+        // It would fail as it did: who asks again without a digest does without it.
+        if isFailed, work.error?.code == .checksumMismatch, new.request.options.checksum == nil,
+            new.request.options.upload == nil
+        {
+            changed.request.options.checksum = nil
+        }
         // It would fail at once.
         if isFailed, try TransferRows(connection).hasFixedDeadline(work.id, before: now) {
             changed.request.deadline = new.request.deadline
@@ -136,6 +142,7 @@ extension TransferOptions {
         restate(\.limitRate)
         restate(\.maxSize)
         restate(\.retries)
+        restate(\.unreachableAttempts)
         restate(\.stallTimeout)
         restate(\.waiveAfter)
         restate(\.metadata)

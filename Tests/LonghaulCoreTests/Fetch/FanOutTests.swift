@@ -51,4 +51,19 @@ import Testing
                 .queued(id(2), readyAt: nil, waitingFor: []), .leave(id(2)), .leave(id(3)),
             ])
     }
+
+    /// All of them wait for the same reason, except for a fault of the leader's own disk.
+    @Test(arguments: [("network", true), ("noSpace", false)])
+    func theLastErrorIsThatOfAll(code: String, isForAll: Bool) {
+        let error = LonghaulError(
+            LonghaulError.Code(rawValue: code), "what happened", transferID: id(1))
+        let all: [StoreWrite] = [
+            .lastError(id(1), error), .lastError(id(2), error.about(id(2))),
+        ]
+        #expect(
+            writes(upload: false, .lastError(id(1), error)) == (isForAll ? all : [all[0]]))
+        #expect(
+            writes(upload: false, .lastError(id(1), nil))
+                == [.lastError(id(1), nil), .lastError(id(2), nil)])
+    }
 }

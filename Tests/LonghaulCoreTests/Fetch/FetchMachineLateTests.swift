@@ -121,4 +121,47 @@ import Testing
             return
         }
     }
+
+    private static let earlier = LonghaulError(
+        .serverError, "the server failed (503); wait", httpStatus: 503)
+
+    /// The deadline says why the last attempt gained nothing, unless this one has gained bytes.
+    @Test(arguments: [false, true]) func theDeadlineHasACause(gains: Bool) throws {
+        var script = Script()
+        script.machine.target.lastError = Self.earlier
+        if gains {
+            script.answer(head(200, "Content-Length: 5", "ETag: \"v1\""))
+            script.wrote(through: 2, received: 2)
+        }
+        script.event(.leave(.expire))
+        script.ended(.stopped, through: gains ? 2 : 0, received: gains ? 2 : 0)
+        for case .sync(let token, _, _) in script.effects { script.event(.synced(token: token)) }
+        guard case .failed(_, let error, _)? = script.outcome else {
+            Issue.record("\(script.writes)")
+            return
+        }
+        #expect(error.code == .timedOut)
+        #expect(error.message.contains("the server failed (503)") != gains)
+        #expect(error.httpStatus == (gains ? nil : 503))
+    }
+
+    /// What went wrong is recorded with the wait, and forgotten when bytes have come.
+    @Test(arguments: [false, true]) func theLastErrorIsRecorded(gains: Bool) throws {
+        var script = Script()
+        script.machine.target.lastError = Self.earlier
+        if gains {
+            script.answer(head(200, "Content-Length: 5", "ETag: \"v1\""))
+            script.wrote(through: 2, received: 2)
+            script.event(.leave(.requeue))
+            script.ended(.stopped, through: 2, received: 2)
+        } else {
+            script.ended(.curl(code: 7, text: "refused", osError: 111), through: 0, received: 0)
+        }
+        for case .sync(let token, _, _) in script.effects { script.event(.synced(token: token)) }
+        let errors = script.writes.compactMap { write -> LonghaulError?? in
+            if case .lastError(_, let error) = write { .some(error) } else { nil }
+        }
+        #expect(errors.count == 1)
+        #expect(errors.first??.curlCode == (gains ? nil : 7))
+    }
 }

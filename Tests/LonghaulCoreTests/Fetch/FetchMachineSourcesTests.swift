@@ -98,7 +98,7 @@ import Testing
         case .failed?: #expect(!hasMirror)
         default: Issue.record("\(script.writes)")
         }
-        #expect(script.machine.have.isEmpty && script.machine.state.partIdentity == nil)
+        #expect(script.machine.have.isEmpty && script.machine.state.isPartMovedAside)
         #expect(script.machine.state.restarts == (hasMirror ? 1 : 0))
     }
 

@@ -107,10 +107,8 @@ import Testing
             writes.last { write in
                 switch write {
                 case .completed, .skipped, .failed, .needsInput, .cancelled, .queued: true
-                case .save, .restarted, .attempt, .abandonUpload, .dropFetch, .give, .leave,
-                    .forget,
-                    .discard, .learn, .originFailed,
-                    .originWorked, .saveOrigin:
+                case .save, .lastError, .restarted, .attempt, .abandonUpload, .dropFetch, .give,
+                    .leave, .forget, .discard, .learn, .originFailed, .originWorked, .saveOrigin:
                     false
                 }
             }

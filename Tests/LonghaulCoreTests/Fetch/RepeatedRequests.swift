@@ -80,7 +80,8 @@ struct RepeatedRequests {
             case .queued(_, let moment, _):
                 readyAt = moment.map { Double($0.milliseconds) / 1000 } ?? seconds
             case .completed, .failed, .needsInput, .cancelled, .skipped: end = write
-            case .restarted, .attempt, .abandonUpload, .dropFetch, .give, .leave, .discard,
+            case .lastError, .restarted, .attempt, .abandonUpload, .dropFetch, .give, .leave,
+                .discard,
                 .forget, .learn, .originFailed, .originWorked, .saveOrigin:
                 break
             }

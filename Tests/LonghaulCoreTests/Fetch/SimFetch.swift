@@ -113,10 +113,8 @@ struct SimFetch {
         case .learn(_, let lesson):
             note("learned \(lesson)")
             origin.learn(lesson)
-        case .queued, .attempt, .abandonUpload, .dropFetch, .give, .leave, .discard, .forget,
-            .originFailed,
-            .originWorked,
-            .saveOrigin:
+        case .queued, .lastError, .attempt, .abandonUpload, .dropFetch, .give, .leave, .discard,
+            .forget, .originFailed, .originWorked, .saveOrigin:
             break
         }
     }

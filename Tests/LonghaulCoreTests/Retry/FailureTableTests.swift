@@ -231,4 +231,39 @@ import Testing
         let shown = FailureTable.classify(.redirect(.scheme("a\u{1B}")))?.error.message
         #expect(shown?.contains("a\\u{1B}:") == true)
     }
+
+    /// What a program of somebody else's shows names no option and no command.
+    @Test(arguments: [
+        (
+            "the server has no such file (404); give another URL with `set --url`, then `resume`",
+            "the server has no such file (404)"
+        ),
+        ("the key is unknown; put it there, then `resume`", "the key is unknown; put it there"),
+        (
+            "it exists by now and was kept, as --if-exists skip says; it was dropped",
+            "it exists by now and was kept; it was dropped"
+        ),
+        (
+            "it is taken by transfer 3, which `longhaul resume 3` goes on with; choose another",
+            "it is taken by transfer 3; choose another"
+        ),
+        ("no room; given up after 3 retries, `retry` goes on", "no room; given up after 3 retries"),
+        ("a name is wrong; check it", "a name is wrong; check it"),
+        ("`x` alone", "network"),
+    ]) func theMessageForPrograms(full: String, plain: String) {
+        #expect(LonghaulError(.network, full).plainMessage == plain)
+    }
+
+    @Test func everyFailureHasAMessageForPrograms() {
+        var failures = (0...120).map {
+            FailureTable.classify(curl: $0, text: "words", osError: 0)
+        }
+        failures += (300...599).map { FailureTable.classify(status: $0) }
+        failures += (1...130).map { FailureTable.classify(errno: $0) }
+        for failure in failures {
+            let plain = failure.error.plainMessage
+            #expect(!plain.contains(" --") && !plain.contains("`"), "\(plain)")
+            #expect(plain.hasPrefix(failure.error.message.prefix(12)), "\(plain)")
+        }
+    }
 }

@@ -279,4 +279,28 @@ struct Gain: Hashable, Sendable {
         for _ in 0..<3 { fail(&origin, broken) }
         #expect(origin.health(at: now + -200_000) == .probing)
     }
+
+    /// A user looks on: what reaches no server fails at the third attempt, unless a byte has come.
+    @Test(
+        arguments: [
+            ("dns", 2, 3, true), ("refused", 2, 3, true), ("dns", 1, 3, false),
+            ("dns", 9, nil, false),
+            ("503", 9, 3, false), ("broken", 9, 3, false),
+        ] as [(String, Int, Int?, Bool)])
+    func whatReachesNoServer(how: String, fruitless: Int, limit: Int?, fails: Bool) {
+        let failure =
+            switch how {
+            case "dns": FailureTable.classify(curl: 6, text: "Could not resolve host: h")
+            case "refused": FailureTable.classify(curl: 7, text: "refused")
+            case "503": FailureTable.classify(status: 503)
+            default: FailureTable.classify(curl: 56, text: "reset")
+            }
+        var random = FixedRandom.lowest
+        let verdict = RetryPolicy.decide(
+            failure,
+            attempts: RetryPolicy.Attempts(
+                fruitless: fruitless, hasGained: false, retries: nil, unreachable: limit),
+            now: now, deadline: nil, using: &random)
+        #expect((verdict == .fail(failure.error)) == fails)
+    }
 }

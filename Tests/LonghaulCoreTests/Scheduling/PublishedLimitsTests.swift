@@ -36,8 +36,8 @@ import Testing
             running: RunningNumbers(total: 2, discretionary: 0, ofOrigin: 2)),
         Row(
             what: "a pause of the server", reason: .originCooldown,
-            required: "a server that answers",
-            current: "cooling down", next: 30, cooldown: 30),
+            required: "a server that answers", current: "the server failed (500)", next: 30,
+            cooldown: 30),
         Row(
             what: "one goes ahead", reason: .originCooldown, required: "a server that answers",
             current: "one transfer tries first",
@@ -89,6 +89,7 @@ import Testing
         var memory = OriginMemory(origin: "http://h:80")
         memory.bytesPerSecond = 10
         memory.coolDownUntil = row.cooldown.map { Self.now + $0 }
+        memory.lastFailure = row.cooldown.map { _ in "the server failed (500)" }
         var candidate = Candidate(
             id: TransferID(rawValue: 1), session: "s", origin: OriginID(rawValue: "http://h:80"),
             eligibility: EligibilityKey(isDiscretionary: row.isDiscretionary).eligibility,

@@ -67,8 +67,7 @@ import Testing
     private func gets(_ teller: Teller) async throws {
         let get = "get"
         try await teller.tell("longhaul get https://example.com/a.iso", under: get)
-        try await teller.tell(
-            "longhaul get https://example.com/a.iso -o a.iso", under: get, status: 5)
+        try await teller.tell("longhaul get https://example.com/a.iso -o a.iso", under: get)
         try await teller.tell("longhaul get -q --json https://example.com/b.iso", under: get)
         try await teller.tell("longhaul get https://example.com/nope.iso", under: get, status: 1)
         let enqueue = "enqueue"

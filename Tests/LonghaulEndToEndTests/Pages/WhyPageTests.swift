@@ -32,7 +32,7 @@ import Testing
         let all = Set(WaitReason.Reason.allCases).subtracting([.host, .trigger])
         #expect(Set(reasons) == Set(all.map(\.rawValue)))
         for wait in shown {
-            #expect(wait.keys == ["id", "state", "waitingFor", "forecast"])
+            #expect(wait.keys == ["id", "state", "waitingFor", "error", "forecast"])
             #expect(wait["forecast"].keys == ["startsAt", "endsAt", "text"])
             for reason in wait["waitingFor"].items {
                 #expect(

@@ -11,7 +11,7 @@ struct EventsCommand: ConsoleCommand {
             listed for a week.
 
               longhaul events --session photos --unacknowledged
-              longhaul events --after 120 --follow | jq -c '[.seq, .type, .transfer.destination]'
+              longhaul events --after 120 --follow | jq -c '[.seq, .type]'
               longhaul events --ack 131 --session photos
               longhaul events --ack-one 127
 
@@ -22,7 +22,7 @@ struct EventsCommand: ConsoleCommand {
         .done, .noSuchTransfer, .usage, .storeUnavailable, .interrupted,
     ]
 
-    @Option(help: "Only those of this session.")
+    @Option(help: "Only those of this session.", completion: Candidates.sessions)
     var session: String?
 
     @Option(help: ArgumentHelp("Only those after this number.", valueName: "seq"))

@@ -162,7 +162,8 @@ enum SessionText {
             return [
                 TerminalText.shown(session.name),
                 session.settings.host.map { TerminalText.shown($0) } ?? "none",
-                "\(all - ended)", "\(ended)", "\(session.waitingEvents)",
+                "\(all - ended)", "\(ended)",
+                session.settings.host == nil ? "-" : "\(session.waitingEvents)",
             ]
         }
         var lines = layout.lines(rows, includingTitles: true)
@@ -184,8 +185,15 @@ enum SessionText {
             "launch         \(settings.launchEvents ? "after \(Units.duration(delay))" : "off")",
             "asked before   \(settings.askBeforeStart ? "yes" : "no")",
             "transfers      \(counts.isEmpty ? "none" : counts.joined(separator: ", "))",
-            "events         \(session.waitingEvents) waiting, \(acknowledged(session))",
+            "events         \(waiting(session)), \(acknowledged(session))",
         ]
+    }
+
+    /// Without a host nothing comes for them.
+    private static func waiting(_ session: SessionRecord) -> String {
+        session.settings.host == nil
+            ? "\(session.waitingEvents) kept (there is no host)"
+            : "\(session.waitingEvents) waiting"
     }
 
     private static func acknowledged(_ session: SessionRecord) -> String {

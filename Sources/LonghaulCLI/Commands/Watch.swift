@@ -1,0 +1,44 @@
+import ArgumentParser
+import Longhaul
+import LonghaulPlatform
+
+struct Watch: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Show the progress of whatever runs.",
+        discussion: """
+            The lines of `get`, for all transfers that run or wait, until none is left. Moves \
+            nothing itself: `longhaul status` says whether an engine runs. Ctrl-C ends it, and \
+            nothing else.
+
+              longhaul watch
+              longhaul watch --session photos
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable, .interrupted]))
+            """)
+
+    @Option(help: "Only those of this session.", completion: Candidates.sessions)
+    var session: String?
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let queue = try TransferQueue()
+        if let session, try queue.session(session) == nil {
+            throw LonghaulError.noSuchSession(session)
+        }
+        Signals.watch()
+        let changes = StoreChanges(of: queue)
+        let progress = QueueProgress(
+            queue, session: session, display: .standard(console, count: 1))
+        defer { progress.clear() }
+        while try progress.refresh(namingEnded: true) {
+            if let signal = Signals.received {
+                if signal != Signals.interrupt { OwnProcess.end(by: signal) }
+                return .interrupted
+            }
+            changes.wait(timeout: progress.tickSeconds)
+        }
+        return .done
+    }
+}

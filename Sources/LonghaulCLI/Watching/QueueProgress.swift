@@ -1,0 +1,78 @@
+import Longhaul
+import LonghaulPlatform
+
+/// The progress of transfers that others move, for `watch` and `wait`.
+final class QueueProgress {
+    private let queue: TransferQueue
+    private let display: ProgressDisplay
+    /// `nil` = all that have not ended, of one session or of all.
+    private let ids: [TransferID]?
+    private let session: String?
+    private var running: Set<TransferID> = []
+    private var completed = 0
+    private var failed = 0
+
+    init(
+        _ queue: TransferQueue, ids: [TransferID]? = nil, session: String? = nil,
+        display: ProgressDisplay
+    ) {
+        self.queue = queue
+        self.ids = ids
+        self.session = session
+        self.display = display
+    }
+
+    var tickSeconds: Double { display.tickSeconds }
+    var isShown: Bool { display.isShown }
+
+    /// Draws how they are. Returns whether some are left.
+    func refresh(namingEnded: Bool) throws -> Bool {
+        let unfinished = try read().map(\.asShown)
+        let moving = unfinished.filter { $0.state == .running }
+        let ended = running.subtracting(unfinished.map(\.id)).sorted()
+        for transfer in try queue.transfers(ended) where transfer.state.hasEnded {
+            if transfer.state == .completed { completed += 1 } else { failed += 1 }
+            if namingEnded { display.ended(transfer) }
+        }
+        running = Set(moving.map(\.id))
+        display.looked(at: unfinished)
+        if display.isDue(at: SystemClock.now().monotonic) {
+            let shown = moving + unfinished.filter { $0.state != .running }.prefix(8)
+            var totals: ProgressView.Totals?
+            if unfinished.count > 1 {
+                totals = ProgressView.Totals(
+                    moving: moving, pending: try count(unfinished.count), bytesOfEnded: 0)
+                totals?.completed = completed
+                totals?.failed = failed
+            }
+            display.show(shown, totals)
+        }
+        return unfinished.contains { $0.state != .paused }
+    }
+
+    func clear() { display.clear() }
+
+    private func read() throws -> [Transfer] {
+        if let ids {
+            return try queue.transfers(Array(ids.prefix(Limits.watchedPerRead)))
+                .filter { !$0.state.hasEnded }
+        }
+        var found: [Transfer] = []
+        for state in [TransferState.running, .waiting] {
+            var filter = TransferFilter()
+            filter.states = [state]
+            filter.session = session
+            filter.includeAll = true
+            filter.limit = Limits.watchedPerRead
+            found += try queue.transfers(filter)
+        }
+        return found
+    }
+
+    /// Those that wait are counted, not read.
+    private func count(_ read: Int) throws -> Int {
+        if ids != nil || session != nil { return read }
+        let counts = try queue.status().counts
+        return (counts[.running] ?? 0) + (counts[.waiting] ?? 0)
+    }
+}
