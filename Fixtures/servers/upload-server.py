@@ -16,10 +16,18 @@ DIRECTORY/log has a line of JSON for each request. Paths: /plain/NAME (PUT, POST
     gone=1          the resource is forgotten at the first HEAD
     conflict=N      the first N PATCHes are answered with 409
     append=N        the most bytes of one request, always; told by OPTIONS where options=1
-    options=1       OPTIONS tells Upload-Limit or Tus-Version
+    options=1       OPTIONS tells Upload-Limit (of the version that is spoken) or Tus-Version, with the
+                    extension termination
+    keeps=1         OPTIONS does not tell that extension (tus)
+    ignore=1        another version of the draft is ignored: the request is a plain one
+    least=N         the smallest file of a resumable upload, told by OPTIONS where options=1
+    most=N          the largest one
+    417=1           a request that expects "100 Continue" is refused so, always
+    absolute=URL    the address of a resource begins with this
     status=N        the first request with a body is answered so, and its body is not asked for;
                     retry=S adds Retry-After
-    redirect=N      the first URL redirects, always; with a 303 nothing is there
+    redirect=N      the first URL redirects, always; with a 303 nothing is there; late=1: once the body
+                    has come
     token=1         the last answer has a Location with a signature, and sets a cookie (plain)
     big=1           the last answer has a body of a MiB
     digest=KIND     the last answer has a Repr-Digest: right or wrong, without a body, or body, which
@@ -201,13 +209,20 @@ class Connection(threading.Thread):
         if self.method == "OPTIONS":
             fields = {}
             if query.get("options") and kind == "tus":
-                fields = {"Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0"}
-                if "carry" in query:
-                    fields["Tus-Extension"] = "creation,creation-with-upload"
-            elif query.get("options"):
-                fields = {"Upload-Limit": "max-append-size=%s" % query.get("append", 1 << 40)}
+                told = ["creation"]
+                told += ["creation-with-upload"] if "carry" in query else []
+                told += [] if "keeps" in query else ["termination"]
+                fields = {"Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0",
+                          "Tus-Extension": ", ".join(told)}
+            elif query.get("options") and kind == "ietf":
+                return self.limits(query)
             return self.answer(204 if fields else 405, fields)
+        if query.get("417") and "expect" in self.headers:
+            return self.answer(417)
         if query.get("redirect"):
+            if query.get("late"):
+                with open(os.devnull, "wb") as file:
+                    self.receive(file, {}, self.path)
             there = urllib.parse.urlencode({k: v for k, v in query.items() if k != "redirect"})
             return self.answer(
                 int(query["redirect"]), {"Location": "%s?%s" % (self.path, there)})
@@ -220,6 +235,14 @@ class Connection(threading.Thread):
         if kind == "tus":
             return self.create_tus()
         self.plain()
+
+    def limits(self, query):
+        version = query.get("version", "9")
+        if self.headers.get("upload-draft-interop-version") != version:
+            fields = {"Upload-Draft-Interop-Version": version}
+            return self.answer(204) if query.get("ignore") else self.answer(400, fields)
+        self.answer(204, {"Upload-Limit": "min-size=%s, max-size=%s, max-append-size=%s" % (
+            query.get("least", 0), query.get("most", 1 << 40), query.get("append", 1 << 40))})
 
     def plain(self):
         resource = Resource(self.path, self.query, self.length)
@@ -238,7 +261,7 @@ class Connection(threading.Thread):
     def create_tus(self):
         resource = Resource(self.path, self.query, int(self.headers["upload-length"]))
         address = self.add(resource)
-        fields = {"Tus-Resumable": "1.0.0", "Location": address}
+        fields = {"Tus-Resumable": "1.0.0", "Location": self.query.get("absolute", "") + address}
         if "expired" in self.query:
             fields["Upload-Expires"] = "Wed, 25 Jun 2014 16:00:00 GMT"
         if self.length > 0:
@@ -262,7 +285,7 @@ class Connection(threading.Thread):
     def create_ietf(self):
         version = self.query.get("version", "9")
         if self.headers.get("upload-draft-interop-version") != version:
-            if "upload-draft-interop-version" in self.headers:
+            if "upload-draft-interop-version" in self.headers and not self.query.get("ignore"):
                 return self.answer(400, {"Upload-Draft-Interop-Version": version})
             return self.plain()
         resource = Resource(self.path, self.query, None)

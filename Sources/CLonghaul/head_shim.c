@@ -167,8 +167,11 @@ size_t lh_flow_header(char *data, size_t size, size_t count, void *opaque) {
         return 0;
     if (length <= 2 && data[length - 1] == '\n' && (length == 1 || data[0] == '\r')) {
         flow->head_complete = flow->head_status >= 200;
-        if (flow->head_status == 104 && flow->interim)
+        if ((flow->head_status == 104 || flow->head_status == 417) && flow->interim) {
             flow->interim(flow->owner);
+            if (flow->outcome != LH_FLOW_FINE)
+                return 0;
+        }
         flow->touched = flow->turn->now;
     }
     return length;

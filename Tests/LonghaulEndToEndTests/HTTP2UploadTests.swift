@@ -7,11 +7,11 @@ import Testing
 struct HTTP2UploadTests {
     /// Bodies go over HTTP/2 where the server has nothing else.
     @Test(arguments: [
-        ("plain/a", "OPTIONS PUT"),
-        ("ietf/a", "OPTIONS PUT"),
-        ("ietf/a?told=100000", "OPTIONS PUT"),
-        ("ietf/a?cut=3000000&told=100000", "OPTIONS PUT HEAD PATCH"),
-        ("ietf/a?lost=1", "OPTIONS PUT HEAD"),
+        ("plain/a", "OPTIONS OPTIONS OPTIONS PUT"),
+        ("ietf/a", "OPTIONS OPTIONS OPTIONS PUT"),
+        ("ietf/a?told=100000", "OPTIONS OPTIONS OPTIONS PUT"),
+        ("ietf/a?cut=3000000&told=100000", "OPTIONS OPTIONS OPTIONS PUT HEAD PATCH"),
+        ("ietf/a?lost=1", "OPTIONS OPTIONS OPTIONS PUT HEAD"),
     ])
     func theServerHasTheFile(_ path: String, _ methods: String) async throws {
         let server = try await HTTP2UploadServer.start()

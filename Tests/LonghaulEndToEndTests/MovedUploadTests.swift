@@ -32,7 +32,7 @@ struct MovedUploadTests {
         let (old, new) = (try await UploadServer.start(), try await UploadServer.start())
         try await run(
             "upload", "--protocol", way, "--limit-rate", "50K", "--header", "X-Key: old", "source",
-            old.url("\(way)/a"))
+            old.url("\(way)/a?options=1"))
         let engine = try home.start("daemon")
         try await eventually("it moves") { try await shown["bytesFetched"].int ?? 0 > 50_000 }
         if moment == .paused {
@@ -40,7 +40,7 @@ struct MovedUploadTests {
             try await eventually("it has stopped") { try old.methods.contains("PATCH") }
         }
         try await run(
-            "set", "1", "--url", new.url("\(way)/b"), "--limit-rate", "100M", "--header",
+            "set", "1", "--url", new.url("\(way)/b?options=1"), "--limit-rate", "100M", "--header",
             "Authorization: new")
         if moment == .paused { try await run("resume", "1") }
         try await eventually("it is there") { try await shown["state"] == "completed" }

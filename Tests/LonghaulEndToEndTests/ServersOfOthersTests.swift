@@ -56,9 +56,10 @@ struct NginxUploadTests {
         let shown = try await upload(
             home, nginx.https("in/a"), "--cacert", nginx.authority.certificate)
         #expect(shown["response"]["status"] == 201, "\(shown)")
-        let log = try await nginx.waitForRequests(2)
-        #expect(log.map { $0["method"] } == ["OPTIONS", "PUT"])
-        #expect(log.map { $0["protocol"] } == ["HTTP/2.0", "HTTP/1.1"])
+        let log = try await nginx.waitForRequests(4)
+        #expect(log.map { $0["method"] } == ["OPTIONS", "OPTIONS", "OPTIONS", "PUT"])
+        #expect(log.last?["protocol"] == "HTTP/1.1")
+        #expect(log.dropLast().allSatisfy { $0["protocol"] == "HTTP/2.0" })
         try source.verify(file: nginx.root + "/in/a")
         await nginx.stop()
     }
@@ -80,6 +81,24 @@ struct NginxUploadTests {
         #expect(last.status == 0, "\(last.errors)")
         try source.verify(file: nginx.root + "/in/a")
         #expect(try await home.sent(1) <= 2 * source.size)
+        await nginx.stop()
+    }
+
+    /// A creation without a byte would empty it.
+    @Test(arguments: [[], ["--method", "put"]])
+    func whatIsThereStaysWhereTheProtocolIsNotSpoken(_ options: [String]) async throws {
+        let nginx = try await start()
+        let home = try LonghaulHome()
+        let old = Representation(size: 70_000, seed: 5)
+        try old.write(to: home.file("source"))
+        _ = try await upload(home, nginx.http("in/a"))
+        for size in [70_000, 3_000_000] {
+            try Representation(size: size, seed: 6).write(to: home.file("source"))
+            let words = ["upload", "--wait", "-q", "--protocol", "ietf", "source"]
+            let result = try await home.start(words + [nginx.http("in/a")] + options).wait()
+            #expect(result.status == 1 && result.errors.contains("nothing was sent"), "\(result)")
+            try old.verify(file: nginx.root + "/in/a")
+        }
         await nginx.stop()
     }
 

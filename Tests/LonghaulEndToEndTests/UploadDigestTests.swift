@@ -28,7 +28,7 @@ struct UploadDigestTests {
     ) async throws {
         let server = try await UploadServer.start()
         let home = try LonghaulHome()
-        let url = server.url("\(way.place)/a?digest=\(digest)")
+        let url = server.url("\(way.place)/a?options=1&digest=\(digest)")
         let (status, shown) = try await upload(home, ["--protocol", way.name, url] + Self.sum)
         let isWrong = digest == "wrong"
         #expect(status == (isWrong ? 1 : 0), "\(shown)")
@@ -39,6 +39,27 @@ struct UploadDigestTests {
         _ = try await home.run("retry", "1")
         _ = try await home.run("run")
         #expect(try server.bytes == 2 * Self.content.size)
+    }
+
+    /// Nothing is sent of a file that is not the expected one.
+    @Test(
+        arguments: [("plain", "put"), ("plain", "post"), ("plain", "auto"), ("tus", "tus")],
+        [("sha256", 64), ("sha512", 128), ("sha1", 40), ("md5", 32)])
+    func theFileIsComparedFirst(
+        _ way: (place: String, name: String), _ digest: (name: String, length: Int)
+    ) async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        let sum = "\(digest.name):" + String(repeating: "0", count: digest.length)
+        var words = ["--protocol", way.name, server.url("\(way.place)/a"), "--checksum", sum]
+        if digest.name == "md5" { words.append("--snapshot") }
+        for attempt in 1...2 {
+            let (status, shown) = try await upload(home, words)
+            #expect(status == 1 && shown["error"]["code"] == "checksumMismatch", "\(shown)")
+            let message = shown["error"]["message"].string ?? ""
+            #expect(message.contains("nothing was sent"), "\(message)")
+            #expect(try server.log.isEmpty, "attempt \(attempt)")
+        }
     }
 
     @Test func withoutAnExpectedOneNothingIsCompared() async throws {

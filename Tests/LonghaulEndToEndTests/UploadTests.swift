@@ -24,11 +24,14 @@ struct UploadTests {
         var testDescription: String { "\(path) \(arguments.joined(separator: " "))" }
     }
 
+    /// A server that does not tell what it speaks.
+    private static let silence = "OPTIONS OPTIONS OPTIONS"
+
     static let plain = [
-        Case("plain/a", to: "OPTIONS PUT"),
-        Case("plain/a?cut=3000000", to: "OPTIONS PUT PUT"),
-        Case("plain/a?lost=1", to: "OPTIONS PUT PUT"),
-        Case("plain/a", "--method", "post", to: "OPTIONS POST"),
+        Case("plain/a", to: "\(silence) PUT"),
+        Case("plain/a?cut=3000000", to: "\(silence) PUT PUT"),
+        Case("plain/a?lost=1", to: "\(silence) PUT PUT"),
+        Case("plain/a", "--method", "post", to: "\(silence) POST"),
         Case("plain/a", "--protocol", "post", to: "POST"),
         Case("plain/a?cut=3000000", "--protocol", "post", to: "POST", status: 1),
         Case("plain/a?lost=1", "--protocol", "post", to: "POST", status: 1),
@@ -36,25 +39,33 @@ struct UploadTests {
         Case("plain/a?redirect=308", "--protocol", "put", to: "PUT PUT"),
         Case("plain/a?status=413", "--protocol", "put", to: "PUT", status: 1),
         Case("plain/a?status=503&retry=1", "--protocol", "put", to: "PUT PUT"),
+        Case("plain/a?417=1", "--protocol", "put", to: "PUT PUT"),
+        Case("plain/a?417=1", "--protocol", "post", to: "POST POST"),
+        Case("plain/a?417=1&redirect=307", "--protocol", "put", to: "PUT PUT PUT"),
+        Case("plain/a?417=1", to: "\(silence) PUT PUT"),
     ]
 
     /// The answer comes in the place of "100 Continue", and no byte of the file has gone out.
     static let early = [
         Case("plain/a?status=200", "--protocol", "put", to: "PUT PUT"),
         Case("plain/a?status=201&redirect=307", "--protocol", "put", to: "PUT PUT PUT PUT"),
-        Case("plain/a?status=200", to: "OPTIONS PUT PUT"),
+        Case("plain/a?status=200", to: "\(silence) PUT PUT"),
         Case("plain/a?status=200", "--protocol", "post", to: "POST", status: 1),
         Case("plain/a?status=200", "--form", "file", to: "POST", status: 1),
         Case("plain/a?status=200", "--protocol", "post", "--repeatable", to: "POST POST"),
         Case("plain/a?redirect=303", "--protocol", "put", to: "PUT", status: 1),
         Case("plain/a?redirect=303", "--protocol", "post", to: "POST", status: 1),
+        Case("plain/a?redirect=303&late=1", "--protocol", "put", to: "PUT", status: 1),
+        Case("plain/a?redirect=303&late=1", to: "\(silence) PUT", status: 1),
         Case("tus/a?redirect=303", "--protocol", "tus", to: "POST", status: 1),
+        Case("ietf/a", "--protocol", "ietf", to: silence, status: 1),
+        Case("ietf/a", "--protocol", "ietf", "--method", "put", to: silence, status: 1),
     ]
 
     static let resumable =
         ["9", "8", "6"].flatMap { version in
-            let ask = version == "9" ? "POST" : version == "8" ? "POST POST" : "POST POST"
-            let way = "ietf/a?version=\(version)"
+            let ask = version == "9" ? "OPTIONS POST" : "OPTIONS OPTIONS POST"
+            let way = "ietf/a?options=1&version=\(version)"
             return [
                 Case(way, "--protocol", "ietf", to: "\(ask) PATCH"),
                 Case("\(way)&cut=3000000", "--protocol", "ietf", to: "\(ask) PATCH HEAD PATCH"),
@@ -71,14 +82,22 @@ struct UploadTests {
                 Case("\(way)&conflict=1", "--protocol", "ietf", to: "\(ask) PATCH HEAD PATCH"),
                 Case(
                     "\(way)&append=2500000", "--protocol", "ietf",
-                    to: "\(ask) PATCH HEAD PATCH PATCH"),
+                    to: "\(ask) PATCH PATCH"),
             ]
         } + [
-            Case("ietf/a?cut=3000000", to: "OPTIONS PUT HEAD PATCH"),
-            Case("ietf/a?lost=1", to: "OPTIONS PUT HEAD"),
-            Case("ietf/a?no104=1&cut=3000000", to: "OPTIONS PUT PUT"),
+            Case("ietf/a?cut=3000000", to: "\(silence) PUT HEAD PATCH"),
+            Case("ietf/a?lost=1", to: "\(silence) PUT HEAD"),
+            Case("ietf/a?no104=1&cut=3000000", to: "\(silence) PUT PUT"),
             Case("ietf/a?options=1&append=2500000", to: "OPTIONS POST PATCH PATCH"),
-            Case("ietf/a?redirect=307", "--protocol", "ietf", to: "POST POST PATCH"),
+            Case(
+                "ietf/a?options=1&redirect=307", "--protocol", "ietf", to: "OPTIONS POST POST PATCH"
+            ),
+            Case(
+                "ietf/a?options=1&version=8&ignore=1", "--protocol", "ietf",
+                to: "OPTIONS OPTIONS POST PATCH"),
+            Case("ietf/a?options=1&version=6&ignore=1", to: "\(silence) POST PATCH"),
+            Case(
+                "ietf/a?options=1&version=6&ignore=1&least=9000000", to: "\(silence) PUT"),
             Case("tus/a", "--protocol", "tus", to: "POST PATCH"),
             Case("tus/a?options=1", to: "OPTIONS POST PATCH"),
             Case("tus/a?cut=3000000", "--protocol", "tus", to: "POST PATCH HEAD PATCH"),
@@ -98,8 +117,9 @@ struct UploadTests {
     /// Its offset moves for a while.
     static let conflicting = ["ietf", "tus"].map { way in
         Case(
-            "\(way)/a?conflict=5", "--protocol", way,
-            to: "POST PATCH" + String(repeating: " HEAD PATCH", count: 5))
+            "\(way)/a?options=1&conflict=5", "--protocol", way,
+            to: (way == "ietf" ? "OPTIONS " : "") + "POST PATCH"
+                + String(repeating: " HEAD PATCH", count: 5))
     }
 
     @Test(arguments: plain + early + resumable + conflicting)
@@ -162,7 +182,7 @@ struct UploadTests {
                 ("plain/p", "put"), ("ietf/i", "ietf"), ("tus/t", "tus"), ("plain/o", "auto"),
             ] {
                 let name = "\(path.suffix(1))\(size)"
-                let url = server.url("\(path.dropLast())\(name)")
+                let url = server.url("\(path.dropLast())\(name)?options=1")
                 let result = try await home.run(
                     "upload", "--wait", "-q", "--protocol", way, "source", url)
                 #expect(result.status == 0, "\(way) \(size): \(result.errors)")
@@ -322,7 +342,8 @@ struct UploadTests {
         let home = try LonghaulHome()
         try Representation(size: 5_000_000, seed: 1).write(to: home.file("source"))
         _ = try await home.run(
-            "upload", "--protocol", way, "--limit-rate", "50K", "source", server.url("\(way)/a"))
+            "upload", "--protocol", way, "--limit-rate", "50K", "source",
+            server.url("\(way)/a?options=1"))
         let engine = try home.start("daemon")
         try await eventually("it moves") {
             try await home.run("show", "1", "--json").rows.first?["bytesFetched"].int ?? 0 > 50_000
@@ -347,6 +368,56 @@ struct UploadTests {
         engine.send(SIGTERM)
         _ = try await engine.wait()
         #expect(!server.has("a"))
+    }
+
+    /// A form is not sent to the page that thanks for it.
+    @Test(
+        arguments: [("302", 1), ("302", 3_000_000), ("301", 1), ("303", 3_000_000)],
+        [["--form", "file"], ["--protocol", "post"]])
+    func aFormIsSentOnce(_ answer: (status: String, size: Int), _ way: [String]) async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        try Representation(size: answer.size, seed: 1).write(to: home.file("source"))
+        let url = server.url("plain/a?redirect=\(answer.status)&late=1")
+        let result = try await home.start(["upload", "--wait", "-q", "source", url] + way).wait()
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(try server.methods == ["POST"])
+    }
+
+    /// A server that has once refused "Expect" is not asked again.
+    @Test func aRefusedExpectationIsRemembered() async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        try Representation(size: 3_000_000, seed: 1).write(to: home.file("source"))
+        let engine = try home.start("daemon")
+        for name in ["a", "b"] {
+            let result = try await home.run(
+                "upload", "--wait", "-q", "--protocol", "put", "source",
+                server.url("plain/\(name)?417=1"))
+            #expect(result.status == 0, "\(result.errors)")
+        }
+        #expect(try server.methods == ["PUT", "PUT", "PUT"])
+        engine.send(SIGTERM)
+        _ = try await engine.wait()
+    }
+
+    /// DELETE is an extension of tus.
+    @Test func aTusServerWithoutTerminationGetsNoDelete() async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        try Representation(size: 5_000_000, seed: 1).write(to: home.file("source"))
+        _ = try await home.run(
+            "upload", "--protocol", "tus", "--limit-rate", "50K", "source",
+            server.url("tus/a?options=1&keeps=1"))
+        let engine = try home.start("daemon")
+        try await eventually("it moves") {
+            try await home.run("show", "1", "--json").rows.first?["bytesFetched"].int ?? 0 > 50_000
+        }
+        _ = try await home.run("cancel", "1")
+        try await eventually("it is asked") { try server.methods.last == "OPTIONS" }
+        engine.send(SIGTERM)
+        _ = try await engine.wait()
+        #expect(try server.methods == ["POST", "PATCH", "OPTIONS"])
     }
 
     // MARK: - Answers and duplicates

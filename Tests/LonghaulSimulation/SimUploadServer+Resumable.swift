@@ -6,7 +6,9 @@ extension SimUploadServer {
         switch request.method {
         case "OPTIONS":
             var fields = ["Tus-Version": "1.0.0"]
-            if place.tells { fields["Tus-Extension"] = "creation,creation-with-upload" }
+            if place.tells {
+                fields["Tus-Extension"] = "creation,creation-with-upload,termination"
+            }
             return .answer(SimUploadAnswer(status: 204, fields: fields))
         case "POST":
             guard request.headers["Tus-Resumable"] == "1.0.0",
@@ -27,7 +29,14 @@ extension SimUploadServer {
     func drafted(_ request: SimUploadRequest, _ place: Place) -> Reply {
         if request.method == "OPTIONS" {
             guard place.tells else { return .answer(SimUploadAnswer(status: 405)) }
-            return .answer(SimUploadAnswer(status: 204, fields: limits(of: place)))
+            let spoken = "\(place.dialect.interopVersion ?? 0)"
+            guard request.version != spoken else {
+                return .answer(SimUploadAnswer(status: 204, fields: limits(of: place)))
+            }
+            let named = ["Upload-Draft-Interop-Version": spoken]
+            return .answer(
+                place.namesVersion
+                    ? SimUploadAnswer(status: 400, fields: named) : SimUploadAnswer(status: 204))
         }
         guard ["PUT", "POST"].contains(request.method) else {
             return .answer(SimUploadAnswer(status: 405))
@@ -64,9 +73,7 @@ extension SimUploadServer {
     }
 
     private func limits(of place: Place) -> [String: String] {
-        // Version 6 has no such field.
-        if place.dialect == .ietf6 { return [:] }
-        return ["Upload-Limit": place.appendLimit.map { "max-append-size=\($0)" } ?? "max-age=3600"]
+        ["Upload-Limit": place.appendLimit.map { "max-append-size=\($0)" } ?? "max-age=3600"]
     }
 
     /// A request to a resource.
@@ -106,6 +113,7 @@ extension SimUploadServer {
             intake.completes = request.headers["Upload-Complete"] == "?1"
             return .body(intake)
         case "DELETE":
+            if isTus, !place.tells { complaints.append("\(request.url) cannot be deleted") }
             resources[request.url] = nil
             return .answer(SimUploadAnswer(status: 204))
         default: return .answer(SimUploadAnswer(status: 405))

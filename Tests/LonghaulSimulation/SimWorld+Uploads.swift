@@ -41,13 +41,13 @@ extension SimWorld {
     // MARK: - Clients
 
     func enqueueUpload() throws {
-        let (url, dialect) = makePlace()
+        let (url, place) = makePlace()
         let source = "/u/f\(nextURL)"
         let bytes = SimBytes(label: nextLabel, count: drawSize())
         nextLabel += 1
         disk.sources.put(bytes, at: source)
         var upload = UploadOptions()
-        upload.uploadProtocol = way(to: dialect)
+        upload.uploadProtocol = way(to: place)
         switch upload.uploadProtocol {
         case .put: upload.method = .put
         case .post: upload.method = .post
@@ -91,7 +91,7 @@ extension SimWorld {
     }
 
     /// A URL that takes an upload.
-    private func makePlace() -> (url: String, UploadDialect) {
+    private func makePlace() -> (url: String, SimUploadServer.Place) {
         let dialect: UploadDialect = [.plain, .ietf9, .ietf9, .ietf8, .ietf6, .tus, .tus, .s3]
             .randomElement(using: &random)!
         let url = "http://s\(nextURL % 2).test/u\(nextURL)"
@@ -103,13 +103,15 @@ extension SimWorld {
         }
         place.rate = [20_000, 400_000, 3_000_000, 20_000_000].randomElement(using: &random)!
         wire.servers.places[url] = place
-        return (url, dialect)
+        return (url, place)
     }
 
-    private func way(to dialect: UploadDialect) -> UploadProtocol {
-        switch dialect {
+    private func way(to place: SimUploadServer.Place) -> UploadProtocol {
+        switch place.dialect {
         case .plain: [.put, .post, .auto, .auto].randomElement(using: &random)!
-        case .ietf9, .ietf8, .ietf6: [.ietf, .auto].randomElement(using: &random)!
+        case .ietf9, .ietf8, .ietf6:
+            // Nothing is sent by the draft to a server that does not tell that it speaks it.
+            place.tells ? [.ietf, .auto].randomElement(using: &random)! : .auto
         case .tus: [.tus, .auto].randomElement(using: &random)!
         case .s3, .remoteFile: .s3
         }

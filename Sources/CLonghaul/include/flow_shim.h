@@ -82,7 +82,7 @@ typedef struct lh_flow {
     lh_turn *turn;
     void *owner;
     void (*judge)(void *owner);  // called at the first body byte; sets state and plan
-    void (*interim)(void *owner);  // called at the end of an interim head with the status 104
+    void (*interim)(void *owner);  // called at the end of a head with the status 104 or 417
     int (*admits)(void *owner);  // whether the request may go over the connection found for it
 
     // Head: the lines of the latest answer, line ends included, from "HTTP/" on.

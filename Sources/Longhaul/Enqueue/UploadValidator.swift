@@ -82,9 +82,8 @@ enum UploadValidator {
         _ request: TransferRequest, _ upload: UploadOptions, _ source: String,
         _ version: SourceVersion
     ) -> String {
-        let version =
-            "\(version.device) \(version.inode) \(version.size) \(version.modified) "
-            + "\(version.changed)"
+        // As of `SourceVersion.isSame`.
+        let version = "\(version.size) \(version.modified) \(version.changed)"
         let way = "\(upload.uploadProtocol.rawValue) \(upload.method?.rawValue ?? "")"
         // One of its own, whatever others there are.
         let own = request.options.onDuplicate == .separate ? "\(UInt64.random(in: 0 ... .max))" : ""

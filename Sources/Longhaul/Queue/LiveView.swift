@@ -76,6 +76,7 @@ struct LiveView {
                     have.insert(range)
                 }
                 transfer.bytesSent = min(have.count, transfer.bytesTotal ?? .max)
+                transfer.bytesChecked = live.checked > 0 ? live.checked : nil
             }
             if transfer.state == .running {
                 transfer.bytesPerSecond = live.bytesPerSecond

@@ -8,6 +8,7 @@ struct RequestOptions: ParsableArguments {
     @OptionGroup(title: "How it is asked for") var asking: AskingOptions
     @OptionGroup(title: "When") var schedule: ScheduleOptions
     @OptionGroup(title: "How it is moved") var moving: MovingOptions
+    @OptionGroup(title: "How it is fetched") var fetching: FetchingOptions
 
     /// The common part of all requests of one command.
     func template(
@@ -20,6 +21,7 @@ struct RequestOptions: ParsableArguments {
         try asking.apply(to: &template.request.options, context)
         try schedule.apply(to: &template.request, context)
         try moving.apply(to: &template.request)
+        try fetching.apply(to: &template.request.options)
         return template
     }
 }
@@ -139,11 +141,6 @@ struct AskingOptions: ParsableArguments {
     @Flag(help: "Do not verify the server's certificate.")
     var insecure = false
 
-    @Option(
-        name: .customLong("mirror"),
-        help: ArgumentHelp("Another URL of the same bytes (repeatable).", valueName: "url"))
-    var mirrors: [String] = []
-
     func apply(
         to options: inout TransferOptions, _ context: InputContext
     ) throws(LonghaulError) {
@@ -158,7 +155,6 @@ struct AskingOptions: ParsableArguments {
         options.clientCertificate = try cert.map(context.absolute)
         options.clientKey = try key.map(context.absolute)
         options.insecure = insecure
-        for mirror in mirrors { options.mirrors.append(try OptionText.url(mirror, "--mirror")) }
     }
 }
 
@@ -245,14 +241,8 @@ struct MovingOptions: ParsableArguments {
         completion: .list(["on", "off"]))
     var yields: String?
 
-    @Option(help: ArgumentHelp("Connections for one file, or auto (default).", valueName: "n"))
-    var connections: String?
-
     @Option(help: ArgumentHelp("The size you expect; a hint.", valueName: "size"))
     var expect: String?
-
-    @Option(help: ArgumentHelp("Refuse a file larger than this.", valueName: "size"))
-    var maxSize: String?
 
     @Option(help: ArgumentHelp("sha256:HEX, sha512:…, sha1:… or md5:…", valueName: "digest"))
     var checksum: String?
@@ -274,11 +264,7 @@ struct MovingOptions: ParsableArguments {
                 limitRate == "none" ? nil : try OptionText.rate(limitRate, "--limit-rate")
         }
         if let yields { request.options.yields = try OptionText.onOff(yields, "--yield") }
-        if let connections {
-            request.options.connections = try OptionText.connections(connections, "--connections")
-        }
         if let expect { request.expectedBytes = try OptionText.size(expect, "--expect") }
-        if let maxSize { request.options.maxSize = try OptionText.size(maxSize, "--max-size") }
         if let checksum {
             request.options.checksum = try OptionText.checksum(checksum, "--checksum")
         }
@@ -289,5 +275,27 @@ struct MovingOptions: ParsableArguments {
             request.options.retries =
                 retries == "none" ? nil : try OptionText.retries(retries, "--retries")
         }
+    }
+}
+
+/// What uploads do not have.
+struct FetchingOptions: ParsableArguments {
+    @Option(
+        name: .customLong("mirror"),
+        help: ArgumentHelp("Another URL of the same bytes (repeatable).", valueName: "url"))
+    var mirrors: [String] = []
+
+    @Option(help: ArgumentHelp("Connections for one file, or auto (default).", valueName: "n"))
+    var connections: String?
+
+    @Option(help: ArgumentHelp("Refuse a file larger than this.", valueName: "size"))
+    var maxSize: String?
+
+    func apply(to options: inout TransferOptions) throws(LonghaulError) {
+        for mirror in mirrors { options.mirrors.append(try OptionText.url(mirror, "--mirror")) }
+        if let connections {
+            options.connections = try OptionText.connections(connections, "--connections")
+        }
+        if let maxSize { options.maxSize = try OptionText.size(maxSize, "--max-size") }
     }
 }

@@ -38,6 +38,13 @@ struct TransferText {
         return Double(max(0, total - transfer.bytesDone)) / rate
     }
 
+    /// That the source of an upload is read before anything is sent; `nil` = it is not.
+    static func checking(_ transfer: Transfer) -> String? {
+        transfer.bytesChecked.map {
+            "checking the file: " + Units.percent($0, of: transfer.bytesTotal)
+        }
+    }
+
     func lines(
         _ transfer: Transfer, attempts: [AttemptRecord], events: [EventRecord]
     ) -> [String] {
@@ -157,6 +164,7 @@ struct TransferText {
         if transfer.state == .running, let left = TransferText.secondsLeft(transfer) {
             parts.append(Units.duration(left) + " left")
         }
+        if let checking = TransferText.checking(transfer) { parts.append(checking) }
         return parts.joined(separator: ", ")
     }
 

@@ -2,6 +2,8 @@
 package enum FetchStage: Hashable, Sendable {
     /// The part file is being opened.
     case preparing
+    /// The source of an upload is compared with its digest. Nothing has been asked yet.
+    case checking
     /// At least one request is out, or is about to be.
     case moving
     /// The wire is quiet and stays so: stopping, or the last checkpoint before leaving.

@@ -66,7 +66,7 @@ extension FetchMachine {
         switch stage {
         case .moving: wire.head(key, head, context, &step)
         case .settling: wire.lateHead(key, head, context, &step)
-        case .preparing, .verifying, .securing, .sharing, .publishing, .left: break
+        case .preparing, .checking, .verifying, .securing, .sharing, .publishing, .left: break
         }
     }
 
@@ -86,7 +86,7 @@ extension FetchMachine {
             case .leave(let leaving)?: leave(leaving, context, &step)
             case nil: break
             }
-        case .preparing, .verifying, .securing, .sharing, .publishing, .left: break
+        case .preparing, .checking, .verifying, .securing, .sharing, .publishing, .left: break
         }
     }
 
@@ -123,7 +123,7 @@ extension FetchMachine {
             // So near the end that going on is the shortest way out, unless that is not wanted.
             if departure == .requeue || departure == .expire { return }
         case .sharing: if departure == .expire { return }
-        case .preparing, .moving, .settling: break
+        case .preparing, .checking, .moving, .settling: break
         }
         switch departure {
         case .requeue, .renew:
@@ -196,7 +196,7 @@ extension FetchMachine {
     ) {
         switch stage {
         case .verifying, .securing, .sharing, .publishing: stage = .settling
-        case .preparing, .moving, .settling, .left: break
+        case .preparing, .checking, .moving, .settling, .left: break
         }
         if let end = fault.cutAt { wire.bytes.cutOff(at: end, of: transfer, &step) }
         leave(outlasted(leaving(after: fault)), context, &step)

@@ -14,7 +14,7 @@ extension FetchMachine {
     package var isJoinable: Bool {
         if state.publication != nil || leaving?.isForNow == false { return false }
         return switch stage {
-        case .preparing, .moving, .settling, .verifying, .securing, .sharing: true
+        case .preparing, .checking, .moving, .settling, .verifying, .securing, .sharing: true
         case .publishing, .left: false
         }
     }

@@ -25,10 +25,10 @@ struct UploadMachine {
         return step
     }
 
-    private var transfer: TransferID { wire.target.transfer }
-    private var request: TransferRequest { _read { yield wire.target.request } }
-    private var state: FetchState { _read { yield wire.bytes.state } }
-    private var have: ByteRanges { wire.bytes.have }
+    var transfer: TransferID { wire.target.transfer }
+    var request: TransferRequest { _read { yield wire.target.request } }
+    var state: FetchState { _read { yield wire.bytes.state } }
+    var have: ByteRanges { wire.bytes.have }
 
     private mutating func react(
         to event: FetchEvent, _ context: FetchContext, _ step: inout FetchStep
@@ -51,63 +51,16 @@ struct UploadMachine {
         case .ended(let key, let end): uploadEnded(key, end, context, &step)
         case .leave(let departure): departUpload(departure, context, &step)
         case .tick: ticked(context, &step)
+        case .verified: verified(context, &step)
+        case .mismatched(let expected, let actual, _):
+            notChecked(.fail(UploadFailure.otherSource(expected, actual).error), context, &step)
+        case .verifyFailed(let fault):
+            notChecked(leaving(after: fault), context, &step)
         case .progress, .prepared, .reserved, .reserveFailed, .truncated, .truncateFailed, .synced,
-            .syncFailed, .verified, .mismatched, .verifyFailed, .secured, .secureFailed,
+            .syncFailed, .secured, .secureFailed,
             .published, .occupied, .publishFailed, .displaced, .foundPublished, .filled,
             .fillFailed, .copied, .copyFailed, .handedOut, .handOutFailed:
             break
-        }
-    }
-
-    // MARK: - The source
-
-    private mutating func opened(
-        _ version: SourceVersion, _ context: FetchContext, _ step: inout FetchStep
-    ) {
-        guard stage == .preparing, let options = request.options.upload else { return }
-        wire.bytes.checkpoints.start(at: context.now.monotonic)
-        wire.run.start(wire.bytes, at: context.now.monotonic)
-        var upload = state.upload ?? UploadState()
-        if let asked = state.askedURL, !CanonicalURL.areSame(asked, request.url) {
-            abandon("its URL was changed", &step)
-            let source = upload.source
-            upload = UploadState()
-            upload.source = source
-        }
-        wire.bytes.state.askedURL = request.url
-        let pinned = upload.source ?? options.source
-        if let pinned, !pinned.isSame(as: version) {
-            guard options.ifChanged == .restart else {
-                leaving = leaving ?? .fail(.sourceChanged)
-                stage = .settling
-                return settleUpload(context, &step)
-            }
-            abandon("the file was changed", &step)
-            // A POST of the file as it was must not be repeated with what it is now.
-            let mayHaveArrived = upload.mayHaveArrived && upload.address == nil
-            upload = UploadState()
-            upload.mayHaveArrived = mayHaveArrived
-        }
-        upload.source = version
-        wire.upload.start(held: have.count, floor: upload.sentBound)
-        // What was under way when the last run ended may have arrived since.
-        if upload.address != nil {
-            upload.mustAsk = true
-            upload.listedThrough = nil
-            upload.isForgotten = false
-            // The last request of all to S3, too.
-            if upload.dialect == .s3, have.count == version.size { upload.mayHaveArrived = true }
-        }
-        wire.bytes.state.upload = upload
-        wire.bytes.state.bytesTotal = version.size
-        // With the loss of what was there before.
-        if !step.writes.isEmpty { step.writes.append(.save(state)) }
-        if leaving != nil {
-            stage = .settling
-            settleUpload(context, &step)
-        } else {
-            stage = .moving
-            converse(context, &step)
         }
     }
 
@@ -123,7 +76,7 @@ struct UploadMachine {
     }
 
     /// Asks what is to be asked next, of S3 as often as the budgets allow.
-    private mutating func converse(_ context: FetchContext, _ step: inout FetchStep) {
+    mutating func converse(_ context: FetchContext, _ step: inout FetchStep) {
         if wire.segments.isEmpty, let reason = reasonToPause(context) {
             return leaveUpload(reason, context, &step)
         }
@@ -313,7 +266,7 @@ struct UploadMachine {
         }
     }
 
-    private mutating func leaveUpload(
+    mutating func leaveUpload(
         _ leaving: FetchLeaving, _ context: FetchContext, _ step: inout FetchStep
     ) {
         self.leaving = leaving
@@ -331,7 +284,7 @@ struct UploadMachine {
 
     /// The wire is quiet. What the server holds of a cancelled upload is deleted there once the
     /// fetch is dropped, see ``AbandonedUpload``.
-    private mutating func settleUpload(_ context: FetchContext, _ step: inout FetchStep) {
+    mutating func settleUpload(_ context: FetchContext, _ step: inout FetchStep) {
         guard stage == .settling, wire.segments.isEmpty, let leaving else { return }
         stage = .left
         step.exit(&wire, leaving, context)
@@ -465,18 +418,6 @@ struct UploadMachine {
         wire.bytes.state.durable = ByteRanges()
     }
 
-    /// The upload begins anew; what the server has of it is taken away there.
-    private mutating func abandon(_ reason: String, _ step: inout FetchStep) {
-        if state.upload?.address != nil {
-            step.writes.append(.abandonUpload(wire.target.transfer, state))
-        }
-        lose(reason, &step)
-        wire.bytes.state.upload = nil
-        wire.bytes.state.askedURL = request.url
-        // Before another resource is made: after a crash this one would be abandoned twice.
-        step.writes.append(.save(state))
-    }
-
     func leaving(after failure: Failure) -> FetchLeaving {
         switch failure.kind {
         case .transient, .restartFromZero: return .retry(failure)
@@ -488,8 +429,8 @@ struct UploadMachine {
             }
             return .fail(failure.error)
         case .waitForStorage, .localFault:
-            let fault = LocalFault(code: failure.error.code, message: failure.error.message)
-            return wire.target.leaving(after: fault, bytesKept: wire.bytes.have.count)
+            return leaving(
+                after: LocalFault(code: failure.error.code, message: failure.error.message))
         }
     }
 }

@@ -128,7 +128,10 @@ extension ActiveSegment {
     ) -> AttemptRecord {
         var (word, message): (String, String?) = ("completed", nil)
         switch verdict {
-        case .goOn, .done: break
+        case .goOn, .done:
+            if exchange.purpose == .create, let head, UploadAddress.isDowngrade(in: head) {
+                message = UploadFailure.hiddenTLS + "; https is used"
+            }
         case .askAfter(let failure), .conflict(let failure), .failed(let failure):
             word = failure.error.code.rawValue
             message = failure.error.message

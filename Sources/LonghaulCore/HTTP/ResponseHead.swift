@@ -20,6 +20,8 @@ package struct ResponseHead: Hashable, Sendable {
     package var otherOrigin: String? { didSet { if otherOrigin != oldValue { read() } } }
     /// It came through a proxy, and may be its.
     package var isProxied = false
+    /// Of an upload: the body of the request had gone out whole when this came.
+    package var isAfterBody = false
     /// What it says of the version that it belongs to. Read once, where the head arrives: on the
     /// transport's thread, and not again for each judgement.
     private(set) var announced = Validator()

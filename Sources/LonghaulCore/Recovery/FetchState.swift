@@ -85,6 +85,9 @@ package struct FetchState: Hashable, Sendable {
 package struct UploadState: Hashable, Codable, Sendable {
     /// `nil` = the server is still to be asked.
     package var dialect: UploadDialect?
+    /// The version of draft-ietf-httpbis-resumable-upload that the server is asked for next.
+    /// `nil` = the newest.
+    package var draftToAsk: UploadDialect?
     /// The server has not shown yet that it speaks the dialect.
     package var isGuess = false
     /// The dialect is what the origin spoke before, perhaps at another URL.
@@ -95,6 +98,8 @@ package struct UploadState: Hashable, Codable, Sendable {
     package var address: String?
     /// The version that was sent so far; `nil` = that of the request.
     package var source: SourceVersion?
+    /// The digest that the source was found to have, in the version that is sent.
+    package var checked: Checksum?
     /// No byte at or after this offset has been sent to the address. Committed before the bytes go
     /// out: after a crash the kernel still delivers some of them.
     package var sentBound: Int64 = 0
@@ -106,6 +111,8 @@ package struct UploadState: Hashable, Codable, Sendable {
     package var appendLimit: Int64?
     /// Of tus: a creation may carry bytes (the extension `creation-with-upload`).
     package var takesBytesAtCreation = false
+    /// Of tus: uploads can be deleted (the extension `termination`); `nil` = not asked.
+    package var terminates: Bool?
     /// Of S3: the entity tags of the parts that the server has, from the first one on; empty where
     /// it has not got that part yet.
     package var partTags: [String] = []

@@ -58,6 +58,9 @@ public struct Transfer: Hashable, Sendable {
     /// Of a running upload: what the server has acknowledged, and what the present requests have
     /// sent besides. For people, who want to see that it moves.
     package var bytesSent: Int64?
+    /// Of an upload whose source is read and compared with its digest before anything is sent: how
+    /// far that is.
+    package var bytesChecked: Int64?
     /// Body bytes ever received on the wire, retries included. Never goes down.
     public var bytesFetched: Int64
     /// Over the last seconds; `nil` unless it runs.

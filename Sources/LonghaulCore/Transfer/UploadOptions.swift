@@ -103,11 +103,10 @@ package struct SourceVersion: Hashable, Codable, Sendable {
         self.changed = changed
     }
 
-    /// Whether nothing was changed. The device's number does not count: it may be another after a
-    /// restart of the machine (Btrfs, device mapper).
+    /// Whether nothing was changed. Size and times decide. The numbers of device and file do not
+    /// count: they may be others after each mount (Btrfs, exFAT, FUSE), and a file that takes the
+    /// place of another has a time of its own.
     package func isSame(as other: SourceVersion) -> Bool {
-        var other = other
-        other.device = device
-        return self == other
+        size == other.size && modified == other.modified && changed == other.changed
     }
 }

@@ -69,6 +69,17 @@ package struct AbandonedUpload: Hashable, Sendable {
         }
     }
 
+    /// The same upload after a tus server was asked whether it deletes uploads. `nil` = that was
+    /// not asked, or has no answer.
+    package func afterQuestion(_ head: ResponseHead?) -> AbandonedUpload? {
+        guard state.dialect == .tus, state.terminates == nil, let head, head.isSuccess else {
+            return nil
+        }
+        var known = self
+        known.state.terminates = TusOffer(head.headers).extensions.contains("termination")
+        return known
+    }
+
     /// Seconds from the beginning of an attempt to the next one.
     package static func pause(after attempts: Int) -> Double {
         assert(attempts > 0, "the first attempt is made at once")

@@ -1,15 +1,24 @@
 /// The address of an upload resource, from the field `Location` (RFC 9110 §10.2.2).
 package enum UploadAddress {
     /// `nil` where it leads to nothing that an upload may be sent to: another scheme than HTTP's,
-    /// or from https to http.
+    /// or from https to http at another host. At the same host it is that of the URL that was
+    /// asked: a server behind a proxy may not know that it is reached by https.
     package static func resolve(_ location: String, at base: String) -> String? {
         let text = location.trimmingBlanks
         guard !text.isEmpty, let base = try? URLParts(base) else { return nil }
         let resolved = absolute(text, base)
-        guard let parts = try? URLParts(resolved), parts.scheme == .http || parts.scheme == .https,
-            parts.scheme == .https || base.scheme == .http
+        guard let parts = try? URLParts(resolved), parts.scheme == .http || parts.scheme == .https
         else { return nil }
-        return resolved
+        if parts.scheme == .https || base.scheme == .http { return resolved }
+        guard parts.host == base.host else { return nil }
+        let query = parts.query.map { "?" + $0 } ?? ""
+        return "https://\(authority(of: base))\(parts.path)\(query)"
+    }
+
+    /// The answer gives an address with http: to a request by https.
+    static func isDowngrade(in head: ResponseHead) -> Bool {
+        head.headers["Location"]?.trimmingBlanks.beginsIgnoringCase(with: "http:") == true
+            && head.effectiveURL.beginsIgnoringCase(with: "https:")
     }
 
     /// The address with user and password of the upload's own URL, which a server does not repeat.

@@ -39,6 +39,32 @@ package struct UploadExchange: Hashable, Sendable {
     }
 }
 
+extension UploadExchange {
+    /// Whether the answer leads to another URL, where the same request is made.
+    package func isRedirected(by head: ResponseHead) -> Bool {
+        [301, 302, 307, 308].contains(head.status) && head.headers.contains("Location")
+            && !hasResultElsewhere(head)
+    }
+
+    /// Whether the answer says that a POST of the file was carried out, and that its result is at
+    /// another URL (RFC 9110 §15.4.4). Once the body has gone out, 301 and 302 mean the same for a
+    /// POST: browsers follow them with GET (§15.4). A move from http to https is none of the kind.
+    func hasResultElsewhere(_ head: ResponseHead) -> Bool {
+        guard purpose == .whole, body.method == "POST", head.isAfterBody else { return false }
+        switch head.status {
+        case 303: return true
+        case 302: return head.headers.contains("Location")
+        case 301:
+            guard let location = head.headers["Location"] else { return false }
+            let isUpgrade =
+                location.beginsIgnoringCase(with: "https:")
+                && head.effectiveURL.beginsIgnoringCase(with: "http:")
+            return !isUpgrade
+        default: return false
+        }
+    }
+}
+
 /// What an upload begins with.
 package struct UploadStart: Hashable, Sendable {
     package var dialect: UploadDialect
@@ -84,9 +110,8 @@ package struct UploadPlan {
         case .put, .post: return UploadStart(dialect: .plain)
         case .tus: return UploadStart(dialect: .tus)
         case .ietf:
-            guard let known, known.interopVersion != nil, known != .ietf9 else {
-                return UploadStart(dialect: .ietf9)
-            }
+            // A PUT without a byte would empty a file at a URL where the draft is not spoken.
+            guard let known, known.interopVersion != nil, options.method != .put else { return nil }
             return UploadStart(dialect: known, isRemembered: true)
         case .s3: return UploadStart(dialect: .s3)
         case .auto:
@@ -113,11 +138,15 @@ package struct UploadPlan {
         return append(dialect, address)
     }
 
-    /// Takes the resource away from the server; `nil` = there is none.
+    /// Takes the resource away from the server, or asks whether that can be done (tus); `nil` = it
+    /// cannot, or there is none.
     package func abort() -> UploadExchange? {
         guard let dialect = state.dialect, let address = state.address else { return nil }
         if dialect == .s3 { return s3.abort(address) }
         if let remoteFile { return remoteFile.abort() }
+        if dialect == .tus, state.terminates != true {
+            return state.terminates == nil ? discover() : nil
+        }
         return exchange(.abort, "DELETE", named(address), dialect)
     }
 
@@ -131,8 +160,9 @@ package struct UploadPlan {
 
     private func discover() -> UploadExchange {
         var headers = HeaderFields()
-        headers["Tus-Resumable"] = "1.0.0"
-        headers["Upload-Draft-Interop-Version"] = "9"
+        let version = (state.draftToAsk ?? .ietf9).interopVersion
+        headers["Upload-Draft-Interop-Version"] = version.map(String.init)
+        if options.uploadProtocol != .ietf { headers["Tus-Resumable"] = "1.0.0" }
         return UploadExchange(
             purpose: .discover, url: request.url, headers: headers,
             body: UploadBody(method: "OPTIONS"), range: 0..<0, completes: false)

@@ -59,9 +59,16 @@ enum UploadFailure {
             .permanent,
             LonghaulError(
                 .serverError,
-                "the server does not say where the upload goes; try --protocol put or post",
+                UploadAddress.isDowngrade(in: head)
+                    ? "\(hiddenTLS), at another host; let the proxy tell it the host and the "
+                        + "scheme (X-Forwarded-Host, X-Forwarded-Proto)"
+                    : "the server does not say where the upload goes; try --protocol put or post",
                 httpStatus: head.status))
     }
+
+    /// Of an answer as of ``UploadAddress/isDowngrade(in:)``.
+    static let hiddenTLS =
+        "the server's address for the upload is http, as its proxy hides TLS from it"
 
     /// Of keys for S3 that have expired.
     static func oldKeys(_ head: ResponseHead) -> Failure {
@@ -93,6 +100,37 @@ enum UploadFailure {
                 "the bucket is in the region \(region) (\(head.status)); give the same upload with "
                     + "AWS_REGION=\(region)",
                 httpStatus: head.status))
+    }
+
+    /// Of a source that is not the file that the request names by its digest.
+    static func otherSource(_ expected: Checksum, _ actual: String) -> Failure {
+        Failure(
+            .permanent,
+            LonghaulError(
+                .checksumMismatch,
+                "the file's \(expected.algorithm.rawValue) is \(actual), not the expected "
+                    + "\(expected.hex), and nothing was sent; check the file and --checksum"))
+    }
+
+    /// Of a server that has told of no version of the draft.
+    static func draftNotSpoken(_ head: ResponseHead) -> Failure {
+        Failure(
+            .permanent,
+            LonghaulError(
+                .serverError,
+                "the server does not say that it takes resumable uploads there (OPTIONS: "
+                    + "\(head.status)), and nothing was sent; try --protocol auto or put",
+                httpStatus: head.status))
+    }
+
+    /// - Parameter least: Bytes that a resumable upload must have.
+    static func tooSmall(_ least: Int64) -> Failure {
+        Failure(
+            .permanent,
+            LonghaulError(
+                .clientError,
+                "the server takes resumable uploads only from \(SizeText.shown(least)) on; try "
+                    + "--protocol auto or put"))
     }
 
     /// - Parameter most: Bytes that the server takes.

@@ -97,26 +97,10 @@ package struct UploadJudge {
     // MARK: - Answers
 
     private mutating func discovered(_ head: ResponseHead) -> UploadVerdict {
-        // Not its last word.
-        if [408, 429, 502, 503, 504].contains(head.status) {
-            return .failed(FailureTable.classify(upload: head))
-        }
-        let headers = head.headers
-        let versions = headers.values("Tus-Version") + headers.values("Tus-Resumable")
-        if versions.contains(where: { $0.contains("1.0.0") }) {
-            if let most = headers.single("Tus-Max-Size").flatMap({ Int64($0) }), size > most {
-                return .failed(UploadFailure.tooLarge(most))
-            }
-            settle(.tus)
-            state.takesBytesAtCreation = headers.values("Tus-Extension").contains {
-                $0.split(separator: ",").contains { $0.trimmingBlanks == "creation-with-upload" }
-            }
-        } else if headers.contains("Upload-Limit") {
-            settle(.ietf9)
-        } else {
-            state.dialect = .ietf9
-            state.isGuess = true
-        }
+        let way = options.uploadProtocol
+        let found = UploadDiscovery(head, to: state.draftToAsk ?? .ietf9, by: way)
+        if let failure = state.adopt(found, size, by: way, head) { return .failed(failure) }
+        if let dialect = found.dialect { learned = .some(dialect) }
         return .goOn
     }
 
@@ -125,7 +109,7 @@ package struct UploadJudge {
         if head.status == 409 || head.status == 404, state.address != nil {
             return other(head)
         }
-        guard head.isSuccess || head.status == 303 else { return refused(head) }
+        guard head.isSuccess || exchange.hasResultElsewhere(head) else { return refused(head) }
         if isOfPart(head) {
             noteAddress(head)
             guard state.address != nil else { return .failed(UploadFailure.nowhere(head)) }
@@ -158,7 +142,7 @@ package struct UploadJudge {
         guard head.isSuccess else { return refused(head) }
         guard let location = head.headers["Location"],
             let address = UploadAddress.resolve(location, at: head.effectiveURL)
-        else { return .failed(UploadFailure.nowhere(head)) }
+        else { return forgotten() ?? .failed(UploadFailure.nowhere(head)) }
         state.address = address
         state.isGuess = false
         state.mustAsk = false
@@ -296,9 +280,11 @@ package struct UploadJudge {
     /// What the origin speaks at other URLs may not be spoken at this one: the upload begins as if
     /// nothing were known of the origin.
     private mutating func forgotten(_ head: ResponseHead) -> UploadVerdict? {
-        guard state.isRemembered, state.address == nil,
-            [400, 404, 405, 412, 415, 501].contains(head.status)
-        else { return nil }
+        [400, 404, 405, 412, 415, 501].contains(head.status) ? forgotten() : nil
+    }
+
+    private mutating func forgotten() -> UploadVerdict? {
+        guard state.isRemembered, state.address == nil else { return nil }
         let source = state.source
         state = UploadState()
         state.source = source
@@ -317,21 +303,16 @@ package struct UploadJudge {
         state.mayHaveArrived = false
         if let named, named != dialect, (named.interopVersion ?? 0) < dialect.interopVersion ?? 0 {
             state.dialect = named
+        } else if !state.isGuess {
+            // Another version might be taken for a plain request without a byte.
+            return nil
         } else if let older = dialect.older {
             state.dialect = older
-        } else if state.isGuess {
+        } else {
             state.dialect = .plain
             if !state.isRemembered { learned = .some(.plain) }
-        } else {
-            return nil
         }
         return .goOn
-    }
-
-    private mutating func settle(_ dialect: UploadDialect) {
-        state.dialect = dialect
-        state.isGuess = false
-        learned = .some(dialect)
     }
 
     private mutating func readLimit(_ headers: HeaderFields) {
@@ -349,18 +330,6 @@ extension ResponseHead {
 extension HeaderFields {
     fileprivate var uploadOffset: Int64? {
         single("Upload-Offset").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
-    }
-
-    /// A member of the dictionary `Upload-Limit` (RFC 9651 §3.2).
-    fileprivate func uploadLimit(_ name: String) -> Int64? {
-        for value in values("Upload-Limit") {
-            for member in value.split(separator: ",") {
-                let parts = member.split(separator: "=", maxSplits: 1)
-                guard parts.count == 2, parts[0].trimmingBlanks == name else { continue }
-                return Int64(parts[1].trimmingBlanks)
-            }
-        }
-        return nil
     }
 }
 

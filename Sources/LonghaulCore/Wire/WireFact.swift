@@ -149,6 +149,8 @@ package enum ProgressCell {
     package static let start = 2
     /// File offset after the last byte written.
     package static let written = 3
+    /// Bytes of an upload's source that were compared with its digest so far (fetch cells only).
+    package static let checked = 3
     /// Body bytes received. In the segment's cell for this request, in the fetch's cell ever.
     package static let received = 4
     /// Address of the fetch's cell (segment cells only; valid in the process that took it).

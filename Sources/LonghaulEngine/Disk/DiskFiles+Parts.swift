@@ -194,6 +194,7 @@ extension DiskFiles {
     }
 
     func verify(_ fetch: FetchID, _ wanted: [Checksum], length: Int64, destination: String) {
+        if let event = sources.verify(fetch, wanted) { return report(fetch, event) }
         guard let part = part(fetch) else { return }
         do throws(SystemFailure) {
             if let fault = try PartChecks.fit(part, to: length) {

@@ -44,6 +44,7 @@ package final class DiskFiles: FilePort {
                 // A large number of copies are several jobs.
                 jobs += FileCopier(disk: self).jobs(fetch, copies, length)
             } else {
+                if case .close(let fetch, _) = order { sources.leave(fetch) }
                 jobs.append(work(order))
             }
         }

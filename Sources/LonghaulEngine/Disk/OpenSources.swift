@@ -8,6 +8,8 @@ final class OpenSources: Sendable {
         var file: SourceFile
         var fetchCell: UInt
         var segmentCells: [UInt] = []
+        /// What it is read for is not wanted any more.
+        var isLeft = false
     }
 
     private let board: ProgressBoard
@@ -28,6 +30,39 @@ final class OpenSources: Sendable {
             return .prepareFailed(SourceFile.fault(error))
         }
     }
+
+    /// Reads the file and compares its digests; `nil` = the fetch has no source open, or was left
+    /// meanwhile.
+    func verify(_ fetch: FetchID, _ wanted: [Checksum]) -> FetchEvent? {
+        guard let entry = sources.withLock({ $0[fetch] }) else { return nil }
+        let (file, length) = (entry.file, entry.file.version.size)
+        var isLeft = false
+        do throws(SystemFailure) {
+            for checksum in wanted {
+                let digest = FileDigest(checksum.algorithm)
+                try digest.update(from: file.descriptor, upTo: length, path: file.path) {
+                    isLeft = sources.withLock { $0[fetch]?.isLeft ?? true }
+                    if entry.fetchCell != 0 {
+                        board.publish(checked: digest.position, at: entry.fetchCell)
+                    }
+                    return isLeft
+                }
+                if isLeft { return nil }
+                guard file.isUnchanged else { return .verifyFailed(SourceFile.changed) }
+                let actual = digest.hex()
+                if actual != checksum.hex {
+                    return .mismatched(checksum, actual: actual, keptAt: file.path)
+                }
+            }
+            if entry.fetchCell != 0 { board.publish(checked: 0, at: entry.fetchCell) }
+            return .verified
+        } catch {
+            return .verifyFailed(file.isUnchanged ? LocalFault(error) : SourceFile.changed)
+        }
+    }
+
+    /// Its file is read no further; ``close(_:)`` follows.
+    func leave(_ fetch: FetchID) { sources.withLock { $0[fetch]?.isLeft = true } }
 
     /// `nil` = the fetch has no source open.
     func target(for fetch: FetchID, generation: Int64, start: Int64) -> SegmentTarget? {

@@ -139,14 +139,15 @@ struct EffectPerformer {
         var settings = settings(
             options, isElsewhere: isElsewhere,
             ownConnection: exchange.purpose == .whole && !exchange.body.mayRepeat)
-        if exchange.purpose == .abort {
+        let takesAway = target.descriptor < 0
+        if takesAway {
             settings.stallTimeout = min(settings.stallTimeout, Limits.uploadAbortSeconds)
             settings.connectTimeout = Limits.uploadAbortSeconds
         }
         var request = SegmentRequest(
             key: ask.key, url: exchange.url, headers: headers, connection: settings,
             target: target, noticeEvery: Limits.checkpointBytes,
-            judge: { $0.isRedirectOfUpload ? .redirect : .keep })
+            judge: { exchange.isRedirected(by: $0) ? .redirect : .keep })
         request.upload = exchange.body
         if exchange.body.signature != nil, !isElsewhere, options.user == nil,
             let profile = options.upload?.profile
@@ -217,13 +218,5 @@ struct EffectPerformer {
         settings.stallTimeout = options.stallTimeout
         settings.ownConnection = ownConnection
         return settings
-    }
-}
-
-extension ResponseHead {
-    /// Followed with the same method and body: a server that wants something else answers 303 (RFC
-    /// 9110 §15.4).
-    fileprivate var isRedirectOfUpload: Bool {
-        [301, 302, 307, 308].contains(status) && headers.contains("Location")
     }
 }

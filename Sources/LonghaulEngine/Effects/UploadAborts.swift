@@ -16,6 +16,8 @@ struct UploadAborts {
     /// The store could not be written.
     private var retryAt: Instant?
     private var active: [SegmentKey: Attempt] = [:]
+    /// Attempts whose server has said whether it deletes uploads.
+    private var answered: [AbandonedUpload] = []
     /// About which nothing more is done, and that is not recorded yet.
     private var settled: [Int64] = []
 
@@ -35,7 +37,10 @@ struct UploadAborts {
     mutating func recordEnd(_ end: SegmentEnd, of key: SegmentKey) -> Bool {
         guard let attempt = active.removeValue(forKey: key) else { return false }
         let head = end.failure == nil ? attempt.head : nil
-        if end.failure != .stopped, attempt.upload.isSettled(by: head) {
+        let isStopped = end.failure == .stopped
+        if !isStopped, let known = attempt.upload.afterQuestion(head) {
+            answered.append(known)
+        } else if !isStopped, attempt.upload.isSettled(by: head) {
             settled.append(attempt.upload.id)
         }
         isStale = true
@@ -52,7 +57,9 @@ struct UploadAborts {
     ) -> [(ask: UploadAsk, request: TransferRequest)] {
         let isDue = isStale || dueAt.map { $0 <= now.wall } ?? false
         guard isDue, retryAt.map({ $0 <= now.monotonic }) ?? true else { return [] }
-        let limit = isLeaving ? 0 : Limits.uploadAbortsAtOnce - active.count
+        // The next engine asks again.
+        if isLeaving { answered = [] }
+        let limit = isLeaving ? 0 : Limits.uploadAbortsAtOnce - active.count - answered.count
         var begun: [AbandonedUpload] = []
         var next: Timestamp?
         do throws(LonghaulError) {
@@ -66,6 +73,8 @@ struct UploadAborts {
             return []
         }
         (isStale, retryAt, settled, dueAt) = (false, nil, [], next)
+        begun += answered
+        answered = []
         return begun.compactMap { upload in
             guard let exchange = upload.exchange else {
                 settled.append(upload.id)

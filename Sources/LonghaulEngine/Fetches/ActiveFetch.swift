@@ -77,7 +77,7 @@ final class ActiveFetch {
     var holdsPlace: Bool {
         switch machine.stage {
         case .verifying, .securing, .sharing, .publishing, .left: false
-        case .preparing, .moving, .settling: true
+        case .preparing, .checking, .moving, .settling: true
         }
     }
 

@@ -121,7 +121,7 @@ extension FetchStage {
     var isEnding: Bool {
         switch self {
         case .sharing, .publishing, .left: true
-        case .preparing, .moving, .settling, .verifying, .securing: false
+        case .preparing, .checking, .moving, .settling, .verifying, .securing: false
         }
     }
 }

@@ -26,8 +26,12 @@ package final class SourceFile: Sendable {
         self.path = path
     }
 
+    /// Of a file that was changed while it was read.
+    package static let changed = LocalFault(
+        code: .sourceChanged, message: LonghaulError.sourceChanged.message)
+
     /// Since it was opened.
-    var isUnchanged: Bool {
+    package var isUnchanged: Bool {
         (try? stat.of(descriptor: descriptor, path: path)).map { SourceVersion($0) } == version
     }
 

@@ -10,6 +10,8 @@ package struct BoardReader: Sendable {
         package var written: [(generation: Int64, range: Range<Int64>)] = []
         /// What the requests of an upload have sent of its file.
         package var sent: [(generation: Int64, range: Range<Int64>)] = []
+        /// See ``ProgressCell/checked``.
+        package var checked: Int64 = 0
         package var received: Int64 = 0
         package var bytesPerSecond: Double = 0
         package var yielding: YieldReport?
@@ -65,6 +67,7 @@ package struct BoardReader: Sendable {
                     start.addingClamped(word(ProgressCell.received)))
             case BoardLayout.fetch:
                 found[id, default: Live()].received = word(ProgressCell.received)
+                found[id, default: Live()].checked = word(ProgressCell.checked)
                 found[id, default: Live()].bytesPerSecond = Double(word(ProgressCell.rate))
             default: continue
             }

@@ -231,6 +231,12 @@ package final class ProgressBoard: Sendable {
         store(Int64(max(0, min(rate, 1e18))), address, ProgressCell.rate)
     }
 
+    /// Shows readers how much of an upload's source is compared; 0 = it is not being read.
+    /// `address` must be the fetch's own cell.
+    package func publish(checked: Int64, at address: UInt) {
+        store(checked, address, ProgressCell.checked)
+    }
+
     /// File offset after the last byte that the segment of this cell wrote.
     package func written(at address: UInt) -> Int64 { load(address, ProgressCell.written) }
 

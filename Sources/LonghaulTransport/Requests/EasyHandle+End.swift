@@ -51,6 +51,13 @@ extension EasyHandle {
         }
     }
 
+    /// The bytes of an upload's body that libcurl has taken, and those of them that it still holds.
+    /// Of this hop alone: what went to a server that redirects has not gone to the next one.
+    var sent: (count: Int64, held: Int64) {
+        let count = flow.pointer.pointee.upload.sent
+        return (count, max(0, count - curl.offset(CURLINFO_SIZE_UPLOAD_T)))
+    }
+
     /// The end as a fact, to be asked for before the handle is reused.
     func end(_ running: RunningRequest, _ failure: WireFailure?) -> SegmentEnd {
         let flow = flow.pointer
@@ -63,9 +70,7 @@ extension EasyHandle {
         end.isProxied = running.isProxied
         end.answer = self.flow.answer
         if running.request.upload != nil {
-            end.bytesSent = flow.pointee.upload.sent
-            // Of this hop alone: what went to a server that redirects has not gone to the next one.
-            end.bytesUnsent = max(0, end.bytesSent - curl.offset(CURLINFO_SIZE_UPLOAD_T))
+            (end.bytesSent, end.bytesUnsent) = sent
         }
         return end
     }

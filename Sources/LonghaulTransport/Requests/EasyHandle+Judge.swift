@@ -13,6 +13,9 @@ extension EasyHandle {
         var head = flow.isHTTPHead ? httpHead(running) : fileHead(running)
         head.otherOrigin = running.otherOrigin
         head.isProxied = running.isProxied
+        if let upload = running.request.upload {
+            head.isAfterBody = sent.count - sent.held >= upload.content?.length ?? 0
+        }
         let verdict = running.request.judge(head)
         if isCutOff, verdict == .hold { return }
         if !isCutOff, let framing = betterFraming(running, head, verdict) {
@@ -42,9 +45,16 @@ extension EasyHandle {
         if verdict != .redirect { facts.facts.append(.head(running.request.key, head, verdict)) }
     }
 
-    /// An interim answer of resumable uploads; the request goes on.
+    /// An interim answer of resumable uploads; the request goes on. Or the refusal of "Expect"
+    /// (RFC 9110 §10.1.1): the hop is requested once more, without it.
     func reportInterim() {
         guard let running, running.hop.isAwaited, running.request.upload != nil else { return }
+        if flow.pointer.pointee.head_status == 417 {
+            guard running.hop.expectsContinue else { return }
+            running.host.refusesExpect = true
+            self.running?.hop.answer = .dropped(running.hop.framing)
+            return flow.giveUp()
+        }
         facts.facts.append(.interim(running.request.key, httpHead(running)))
     }
 

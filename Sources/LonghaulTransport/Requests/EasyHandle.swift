@@ -114,6 +114,9 @@ final class EasyHandle {
     /// Sets all options of a reset handle: those of an earlier request or hop must not affect this
     /// one.
     private func prepare(_ running: RunningRequest) -> WireFailure? {
+        var running = running
+        running.hop.expectsContinue =
+            running.request.upload?.expectsContinue == true && !running.host.refusesExpect
         self.running = running
         prepareFlow(for: running.request)
         errorText[0] = 0

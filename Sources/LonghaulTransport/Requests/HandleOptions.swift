@@ -215,7 +215,7 @@ struct HandleOptions {
         }
         // libcurl's own rule would ask also where the answer is known. It signs what is named here,
         // also to leave it out.
-        if let upload = request.upload, !upload.method.isEmpty, !upload.expectsContinue,
+        if let upload = request.upload, !upload.method.isEmpty, !running.hop.expectsContinue,
             upload.signature == nil
         {
             list.append("Expect:")

@@ -21,6 +21,8 @@ final class HostQueue {
     var speaksHTTP2 = false
     /// Learned from a refusal of HTTP/1.1.
     var lacksHTTP1 = false
+    /// Learned from a 417.
+    var refusesExpect = false
     /// When a connection to share was begun because older ones are not trusted, in monotonic
     /// nanoseconds.
     var renewedAt: Int64?

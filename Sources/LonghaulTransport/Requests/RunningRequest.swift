@@ -155,6 +155,8 @@ struct Hop {
     /// It was answered over HTTP/2 before it was requested over HTTP/1.1.
     var hadHTTP2 = false
     var answer = Answer.awaited
+    /// The server is asked before the body goes out.
+    var expectsContinue = false
     /// Whether it may share a connection with other requests.
     var mayShare = false
     /// The origin to which it alone uses a connection that libcurl might take for one to share.

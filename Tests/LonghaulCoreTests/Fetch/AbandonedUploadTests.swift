@@ -14,6 +14,7 @@ import Testing
         var state = UploadState()
         state.dialect = dialect
         state.address = address
+        state.terminates = true
         return AbandonedUpload(
             id: 1, fetch: FetchID(rawValue: 1), transfer: TransferID(rawValue: 1),
             request: request, state: state, attempts: attempts)
@@ -31,6 +32,31 @@ import Testing
         let ftp = upload(.remoteFile, to: "ftp://h/a", at: ".a.part").exchange
         #expect(ftp?.body.commands.before.contains { $0.hasPrefix("*DELE ") } == true)
         #expect(upload(.plain, to: "http://h/a", at: nil).exchange == nil)
+    }
+
+    /// (extensions; what the server offers is known then, and an upload is deleted)
+    @Test(
+        arguments: [
+            ("creation,termination", true), ("creation, expiration , termination", true),
+            ("creation", false), (nil, false),
+        ] as [(String?, Bool)])
+    func aTusServerIsAskedBefore(_ extensions: String?, _ isDeleted: Bool) throws {
+        var unknown = upload(.tus, to: "http://h/a", at: "http://h/r/1")
+        unknown.state.terminates = nil
+        let question = try #require(unknown.exchange)
+        #expect(question.body.method == "OPTIONS" && question.url == "http://h/a")
+        var headers = HeaderFields()
+        headers["Tus-Extension"] = extensions
+        func head(_ status: Int) -> ResponseHead {
+            ResponseHead(
+                scheme: .http, status: status, headers: headers, effectiveURL: "http://h/a",
+                httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))
+        }
+        let known = try #require(unknown.afterQuestion(head(204)))
+        #expect(known.exchange?.body.method == (isDeleted ? "DELETE" : nil))
+        #expect(known.afterQuestion(head(204)) == nil)
+        #expect(unknown.afterQuestion(head(503)) == nil && !unknown.isSettled(by: head(503)))
+        #expect(unknown.afterQuestion(head(405)) == nil && unknown.isSettled(by: head(405)))
     }
 
     /// A server does not repeat them in the address that it gives. Another origin gets none.

@@ -50,13 +50,20 @@ import Testing
         Row(.put, 200, sent: size, means: .done),
         Row(.put, 200, sent: 0, means: .retries),
         Row(.put, 201, sent: size - 1, means: .retries),
-        Row(.put, 303, sent: size, means: .done),
+        Row(.put, 303, sent: size, means: .fails),
+        Row(.auto, 303, sent: size, means: .fails),
+        Row(.s3, 303, sent: size, means: .fails),
         Row(.put, 303, sent: 0, means: .fails),
         Row(.put, 303, sent: size - 1, means: .fails),
         Row(.post, 200, sent: size, means: .done),
         Row(.post, 200, sent: 0, means: .fails),
         Row(.post, isRepeatable: true, 200, sent: 0, means: .retries),
         Row(.post, 303, sent: 0, means: .fails),
+        Row(.post, 303, sent: size, means: .done),
+        Row(.post, 302, ["Location": "/thanks"], sent: size, means: .done),
+        Row(.post, 301, ["Location": "/thanks"], sent: size, means: .done),
+        Row(.post, 302, sent: size, means: .fails),
+        Row(.ietf, 303, sent: size, means: .fails),
         Row(.auto, 200, sent: 0, means: .retries),
         Row(.tus, at: resource, 204, all, sent: size, means: .done),
         Row(.tus, at: resource, 204, all, sent: 0, means: .retries),
@@ -83,6 +90,7 @@ import Testing
         request.options.upload = options
         var state = UploadState()
         state.dialect = UploadPlan.start(for: options, to: request.url, known: nil)?.dialect
+        if row.way == .ietf { state.dialect = .ietf9 }
         if row.way == .auto { (state.dialect, state.isGuess) = (.ietf9, true) }
         state.address = row.address
         state.appendLimit = row.way == .s3 ? Self.size - 1000 : nil
@@ -98,9 +106,10 @@ import Testing
         end.bytesUnsent = unsent
         var headers = HeaderFields()
         for (name, value) in row.fields { headers[name] = value }
-        let head = ResponseHead(
+        var head = ResponseHead(
             scheme: .http, status: row.status, headers: headers, effectiveURL: exchange.url,
             httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))
+        head.isAfterBody = end.bytesSent - unsent >= exchange.body.content?.length ?? 0
         var judge = UploadJudge(exchange, end, state, offset: 0, size: Self.size, options)
         let verdict = judge.judge(head)
         return (judge, verdict)
@@ -122,6 +131,44 @@ import Testing
         let (judge, asked) = try judge(
             Row(.tus, at: Self.resource, 204, Self.all, sent: Self.size, means: .done), unsent: 1)
         #expect(Meaning(asked) == .asks && judge.state.sentBound == Self.size)
+    }
+
+    /// (purpose, method, status, location, the body is out; another URL is asked, it was carried out)
+    @Test(
+        arguments: [
+            (.whole, "POST", 302, "/thanks", false, true, false),
+            (.whole, "POST", 302, "/thanks", true, false, true),
+            (.whole, "POST", 301, "/thanks", true, false, true),
+            (.whole, "POST", 301, "http://h/b", true, false, true),
+            (.whole, "POST", 301, "https://h/a", true, true, false),
+            (.whole, "POST", 302, "https://h/a", true, false, true),
+            (.whole, "POST", 303, "/thanks", true, false, true),
+            (.whole, "POST", 303, "/thanks", false, false, false),
+            (.whole, "POST", 307, "/b", true, true, false),
+            (.whole, "POST", 308, "/b", true, true, false),
+            (.whole, "POST", 302, nil, true, false, false),
+            (.whole, "PUT", 301, "/b", true, true, false),
+            (.whole, "PUT", 302, "/b", true, true, false),
+            (.whole, "PUT", 303, "/b", true, false, false),
+            (.create, "POST", 302, "/files/", true, true, false),
+            (.append, "PATCH", 302, "/b", true, true, false),
+            (.abort, "DELETE", 301, "/b", true, true, false),
+        ] as [(UploadExchange.Purpose, String, Int, String?, Bool, Bool, Bool)])
+    func aRedirectIsFollowedOrIsTheResult(
+        _ purpose: UploadExchange.Purpose, _ method: String, _ status: Int, _ location: String?,
+        _ isAfterBody: Bool, _ isFollowed: Bool, _ isResult: Bool
+    ) {
+        let exchange = UploadExchange(
+            purpose: purpose, url: "http://h/a", headers: HeaderFields(),
+            body: UploadBody(method: method), range: 0..<0, completes: true)
+        var headers = HeaderFields()
+        headers["Location"] = location
+        var head = ResponseHead(
+            scheme: .http, status: status, headers: headers, effectiveURL: "http://h/a",
+            httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))
+        head.isAfterBody = isAfterBody
+        #expect(exchange.isRedirected(by: head) == isFollowed)
+        #expect(exchange.hasResultElsewhere(head) == isResult)
     }
 
     @Test func itSaysWhy() throws {

@@ -8,11 +8,13 @@ import Testing
         device: 1, inode: 2, size: 1000, modified: 3, changed: 4)
 
     private var context: FetchContext {
-        FetchContext(
+        var origin = OriginMemory(origin: "http://h:80")
+        origin.uploads = .ietf9
+        return FetchContext(
             now: Moment(
                 wall: Timestamp(milliseconds: 1000),
                 monotonic: Instant(nanoseconds: 1_000_000_000)),
-            origin: OriginMemory(origin: "http://h:80"), connectionsAllowed: 1, seed: 1)
+            origin: origin, connectionsAllowed: 1, seed: 1)
     }
 
     /// What is recorded of an upload that is to leave while it gets this answer.
@@ -236,15 +238,28 @@ import Testing
         #expect(errors.isEmpty == isRepeatable)
     }
 
-    @Test func anotherNumberOfItsDiskIsNoChangeOfAFile() throws {
+    /// A mount may give it other numbers. Names that were made of the old ones stay.
+    @Test(arguments: [(1, 0), (0, 1), (1, 1)] as [(UInt64, UInt64)])
+    func otherNumbersAreNoChangeOfAFile(_ device: UInt64, _ inode: UInt64) throws {
         var machine = machine(.put, source: Self.source)
         _ = machine.begin()
         var opened = Self.source
-        opened.device += 1
-        let isSent = machine.handle(.opened(opened), in: context).effects.contains {
-            if case .send = $0 { true } else { false }
+        opened.device += device
+        opened.inode += inode
+        let sent = machine.handle(.opened(opened), in: context).effects.compactMap {
+            if case .send(let ask) = $0 { ask.exchange.body.content?.pinned } else { nil }
         }
-        #expect(isSent)
+        #expect(sent == [Self.source])
+    }
+
+    @Test(arguments: [\SourceVersion.size, \.modified, \.changed])
+    func anotherTimeOrSizeIsAChange(_ field: WritableKeyPath<SourceVersion, Int64>) throws {
+        var machine = machine(.put, source: Self.source)
+        _ = machine.begin()
+        var opened = Self.source
+        opened[keyPath: field] += 1
+        let step = machine.handle(.opened(opened), in: context)
+        #expect(!step.effects.contains { if case .send = $0 { true } else { false } })
     }
 
     /// The server still has what was sent of the file as it was.

@@ -25,14 +25,14 @@ import Testing
 
     private func upload(
         _ way: UploadProtocol, known: UploadDialect?, size: Int64 = 5 << 20,
-        from state: FetchState? = nil,
+        _ method: UploadMethod? = nil, from state: FetchState? = nil,
         at server: (UploadExchange) -> (status: Int, fields: [String: String])
     ) -> Conversation {
         let source = SourceVersion(device: 1, inode: 2, size: size, modified: 3, changed: 4)
         var request = TransferRequest(url: "http://h/p/a", destination: .file("/f"))
         var options = UploadOptions()
         options.uploadProtocol = way
-        options.method = way == .post ? .post : nil
+        options.method = way == .post ? .post : method
         options.source = source
         request.options.upload = options
         var conversation = Conversation(memory: OriginMemory(origin: "http://h:80"))
@@ -95,27 +95,112 @@ import Testing
             httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))
     }
 
-    /// Speaks one version of the draft, and refuses all else.
-    private func draft(_ version: Int) -> (UploadExchange) -> (Int, [String: String]) {
+    private enum OtherVersion: CaseIterable { case refused, named, ignored }
+
+    /// Speaks one version of the draft.
+    private func draft(
+        _ version: Int, others: OtherVersion = .refused, limits: String = "max-age=60"
+    ) -> (UploadExchange) -> (Int, [String: String]) {
         { exchange in
             switch (exchange.body.method, exchange.headers["Upload-Draft-Interop-Version"]) {
-            case ("OPTIONS", _): (204, version == 9 ? ["Upload-Limit": "max-age=60"] : [:])
+            case ("OPTIONS", "\(version)"): (204, ["Upload-Limit": limits])
+            case ("OPTIONS", _) where others == .ignored: (200, ["Allow": "PUT, POST"])
+            case ("PUT", _) where others == .ignored && exchange.headers["Upload-Complete"] == nil:
+                (201, [:])
             case ("POST", "\(version)"), ("PUT", "\(version)"):
                 exchange.completes
                     ? (200, ["Upload-Complete": "?1"])
                     : (201, ["Location": "/r/1", "Upload-Offset": "0"])
             case ("PATCH", "\(version)"): (200, ["Upload-Complete": "?1"])
-            default: (400, [:])
+            case ("PUT", _) where others == .ignored, ("POST", _) where others == .ignored:
+                (201, [:])
+            default: (400, others == .named ? ["Upload-Draft-Interop-Version": "\(version)"] : [:])
             }
         }
     }
+
+    // MARK: - Asking first
+
+    @Test(arguments: [9, 8, 6]) func eachVersionIsAskedFor(_ version: Int) {
+        let before = [9, 8, 6].filter { $0 >= version }
+        for others in OtherVersion.allCases {
+            let asked =
+                (others == .named ? Set([9, version]).sorted(by: >) : before)
+                .map { "OPTIONS \($0)" }
+            for (size, rest) in [(Int64(5 << 20), ["POST", "PATCH"]), (1000, ["POST"])] {
+                let named = upload(
+                    .ietf, known: nil, size: size, at: draft(version, others: others))
+                #expect(named.isCompleted)
+                #expect(named.asked == asked + rest.map { "\($0) \(version)" })
+                #expect(named.memory.uploads?.interopVersion == version)
+                let found = upload(
+                    .auto, known: nil, size: size, at: draft(version, others: others))
+                #expect(found.isCompleted)
+                #expect(
+                    found.asked == asked.map { $0 + " tus" } + rest.map { "\($0) \(version)" })
+            }
+        }
+    }
+
+    /// A request without a byte would empty the file, or make one.
+    @Test(arguments: [nil, UploadMethod.put, .post], [0, 1000, 5 << 20] as [Int64])
+    func nothingIsSentToAServerThatDoesNotSpeakIt(_ method: UploadMethod?, _ size: Int64) {
+        for status in [200, 204, 400, 404, 405, 501] {
+            let found = upload(.ietf, known: nil, size: size, method) { exchange in
+                exchange.body.method == "OPTIONS" ? (status, [:]) : (201, [:])
+            }
+            #expect(found.asked == ["OPTIONS 9", "OPTIONS 8", "OPTIONS 6"])
+            guard case .failed(_, let error, _)? = found.end else {
+                Issue.record("\(String(describing: found.end))")
+                continue
+            }
+            #expect(error.message.contains("nothing was sent; try --protocol auto"))
+        }
+        for status in [401, 403, 503] {
+            let found = upload(.ietf, known: nil, size: size, method) { _ in (status, [:]) }
+            #expect(found.asked == ["OPTIONS 9"] && !found.isCompleted)
+        }
+    }
+
+    /// Where a file is to be replaced, its own URL is asked.
+    @Test func aPutAsksEachURL() {
+        let plain = upload(.ietf, known: .ietf9, .put) { _ in (204, [:]) }
+        #expect(plain.asked == ["OPTIONS 9", "OPTIONS 8", "OPTIONS 6"])
+        let spoken = upload(.ietf, known: .ietf9, .put, at: draft(9))
+        #expect(spoken.asked == ["OPTIONS 9", "PUT 9", "PATCH 9"] && spoken.isCompleted)
+    }
+
+    /// An answer that names no resource is one of a URL that does not speak it.
+    @Test func aRememberedVersionThatIsIgnoredHereIsForgotten() {
+        let found = upload(.ietf, known: .ietf9, at: draft(6, others: .ignored))
+        #expect(
+            found.asked == [
+                "POST 9", "OPTIONS 9", "OPTIONS 8", "OPTIONS 6", "POST 6", "PATCH 6",
+            ])
+        #expect(found.isCompleted && found.memory.uploads == .ietf6)
+    }
+
+    @Test(arguments: [9, 8, 6]) func aSmallerFileGoesAsEver(_ version: Int) {
+        let server = draft(version, others: .ignored, limits: "min-size=2000000, max-size=9000000")
+        let small = upload(.auto, known: nil, size: 1_999_999, at: server)
+        #expect(small.isCompleted && small.asked.last == "PUT")
+        #expect(small.memory.uploads?.interopVersion == version)
+        let large = upload(.auto, known: nil, size: 2_000_000, at: server)
+        #expect(large.isCompleted && large.asked.last == "PATCH \(version)")
+        for size in [1_999_999, 9_000_001] as [Int64] {
+            let refused = upload(.ietf, known: nil, size: size, at: server)
+            #expect(!refused.isCompleted && refused.asked.last == "OPTIONS \(version)")
+        }
+    }
+
+    // MARK: - What is remembered
 
     @Test(arguments: [UploadDialect.ietf6, .ietf8], [Int64(1000), 5 << 20])
     func aVersionThatIsNotSpokenHereIsForgotten(_ known: UploadDialect, _ size: Int64) {
         let version = known.interopVersion ?? 0
         let found = upload(.ietf, known: known, size: size, at: draft(9))
         #expect(found.isCompleted)
-        #expect(found.asked.prefix(2) == ["POST \(version)", "POST 9"])
+        #expect(found.asked.prefix(3) == ["POST \(version)", "OPTIONS 9", "POST 9"])
         #expect(found.memory.uploads != known)
     }
 
@@ -129,7 +214,10 @@ import Testing
     @Test func anOlderVersionIsFoundBelowARememberedOne() {
         let found = upload(.ietf, known: .ietf9, at: draft(6))
         #expect(found.isCompleted)
-        #expect(found.asked == ["POST 9", "POST 8", "POST 6", "PATCH 6"])
+        #expect(
+            found.asked == [
+                "POST 9", "OPTIONS 9", "OPTIONS 8", "OPTIONS 6", "POST 6", "PATCH 6",
+            ])
         #expect(found.memory.uploads == .ietf6)
     }
 
@@ -146,7 +234,8 @@ import Testing
             exchange.body.method == "OPTIONS" ? (405, [:]) : (201, [:])
         }
         #expect(found.isCompleted)
-        #expect(found.asked == ["OPTIONS 9 tus", "PUT 9"])
+        #expect(
+            found.asked == ["OPTIONS 9 tus", "OPTIONS 8 tus", "OPTIONS 6 tus", "PUT 9"])
         #expect(found.memory.uploads == .plain)
     }
 
@@ -196,7 +285,7 @@ import Testing
         let first = upload(way, known: nil, size: 0) { _ in (Self.unreachable, [:]) }
         #expect(first.isToBeTriedAgain)
         let second = upload(way, known: nil, size: 0, from: first.state) { _ in
-            (200, ["Upload-Complete": "?1"])
+            (200, ["Upload-Complete": "?1", "Upload-Limit": "min-size=0"])
         }
         #expect(second.isCompleted)
     }

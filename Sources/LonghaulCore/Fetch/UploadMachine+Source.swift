@@ -1,0 +1,93 @@
+/// The source of an upload: whether it is still the file that was handed over, and the one that is
+/// expected.
+extension UploadMachine {
+    mutating func opened(
+        _ version: SourceVersion, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        guard stage == .preparing, let options = request.options.upload else { return }
+        wire.bytes.checkpoints.start(at: context.now.monotonic)
+        wire.run.start(wire.bytes, at: context.now.monotonic)
+        var upload = state.upload ?? UploadState()
+        if let asked = state.askedURL, !CanonicalURL.areSame(asked, request.url) {
+            abandon("its URL was changed", &step)
+            let source = upload.source
+            upload = UploadState()
+            upload.source = source
+        }
+        wire.bytes.state.askedURL = request.url
+        let pinned = upload.source ?? options.source
+        if let pinned, !pinned.isSame(as: version) {
+            guard options.ifChanged == .restart else {
+                leaving = leaving ?? .fail(.sourceChanged)
+                stage = .settling
+                return settleUpload(context, &step)
+            }
+            abandon("the file was changed", &step)
+            // A POST of the file as it was must not be repeated with what it is now.
+            let mayHaveArrived = upload.mayHaveArrived && upload.address == nil
+            upload = UploadState()
+            upload.mayHaveArrived = mayHaveArrived
+        }
+        // Names at the server are made of the pinned one, whose numbers may be others by now.
+        upload.source = pinned.flatMap { $0.isSame(as: version) ? $0 : nil } ?? version
+        wire.upload.start(held: have.count, floor: upload.sentBound)
+        // What was under way when the last run ended may have arrived since.
+        if upload.address != nil {
+            upload.mustAsk = true
+            upload.listedThrough = nil
+            upload.isForgotten = false
+            // The last request of all to S3, too.
+            if upload.dialect == .s3, have.count == version.size { upload.mayHaveArrived = true }
+        }
+        wire.bytes.state.upload = upload
+        wire.bytes.state.bytesTotal = version.size
+        // With the loss of what was there before.
+        if !step.writes.isEmpty { step.writes.append(.save(state)) }
+        if leaving != nil {
+            stage = .settling
+            settleUpload(context, &step)
+        } else if let expected = request.options.checksum, expected != upload.checked {
+            stage = .checking
+            step.writes.append(.save(state))
+            step.effects.append(.verify([expected], length: version.size))
+        } else {
+            stage = .moving
+            converse(context, &step)
+        }
+    }
+
+    /// The source has the digest that the request names. Before that nothing is sent.
+    mutating func verified(_ context: FetchContext, _ step: inout FetchStep) {
+        guard stage == .checking else { return }
+        let checked = request.options.checksum
+        wire.bytes.state.upload?.checked = checked
+        step.writes.append(.save(state))
+        stage = .moving
+        converse(context, &step)
+    }
+
+    mutating func notChecked(
+        _ leaving: FetchLeaving, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        if stage == .checking { leaveUpload(leaving, context, &step) }
+    }
+
+    /// The upload begins anew; what the server has of it is taken away there.
+    private mutating func abandon(_ reason: String, _ step: inout FetchStep) {
+        if state.upload?.address != nil {
+            step.writes.append(.abandonUpload(wire.target.transfer, state))
+        }
+        lose(reason, &step)
+        wire.bytes.state.upload = nil
+        wire.bytes.state.askedURL = request.url
+        // Before another resource is made: after a crash this one would be abandoned twice.
+        step.writes.append(.save(state))
+    }
+
+    /// What the source's disk has failed with, or that the source was changed while it was read.
+    func leaving(after fault: LocalFault) -> FetchLeaving {
+        fault.code == .sourceChanged
+            ? leaving(after: Failure(.permanent, LonghaulError(fault.code, fault.message)))
+            : wire.target.leaving(after: fault, bytesKept: wire.bytes.have.count)
+    }
+}
