@@ -30,6 +30,8 @@ extension Limits {
     static let storePollSeconds: Double = 30
     /// How soon a store that could not be read is read again.
     static let inputRetrySeconds: Double = 1
+    /// The same for a process that takes what its host is handed.
+    static let residentRetrySeconds: Double = 1
     /// How long a listing waits for the machine's conditions.
     static let viewConditionsSeconds: Double = 0.5
     /// With fewer open files than this, hardly more than one transfer has its files and

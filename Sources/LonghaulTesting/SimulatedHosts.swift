@@ -92,7 +92,15 @@ final class SimulatedHosts: HostPort {
     // MARK: - Launches
 
     private func make(_ order: LaunchOrder) -> HostReport {
-        guard let program = state.withLock({ $0.programs[order.host] }) else {
+        let known: Program? =
+            if let resident = order.resident {
+                SimulatedResidents.program(of: resident.id, in: queue.directory)
+            } else {
+                state.withLock { $0.programs[order.host] }
+            }
+        guard let program = known else {
+            // One that has left meanwhile.
+            if order.resident != nil { return .nothingToDo(order.id) }
             return .notPrepared(
                 order.id, message: "the simulated world has no program of \(order.host)")
         }
@@ -113,8 +121,9 @@ final class SimulatedHosts: HostPort {
             return .prepared(
                 PreparedLaunch(
                     id: order.id, handover: gathered.handover,
-                    process: LaunchedProcess(
-                        pid: 1, startTicks: 0, bootID: queue.machine.bootID ?? "")))
+                    process: order.resident?.process
+                        ?? LaunchedProcess(
+                            pid: 1, startTicks: 0, bootID: queue.machine.bootID ?? "")))
         } catch {
             return .notPrepared(order.id, message: "\(error)")
         }
@@ -161,6 +170,10 @@ final class SimulatedHosts: HostPort {
         HostLock.isHeld(host, in: queue.directory)
     }
 
+    func isAlive(_ resident: StoredResident) -> Bool {
+        SimulatedResidents.program(of: resident.id, in: queue.directory) != nil
+    }
+
     func prepare(_ order: LaunchOrder) { state.withLock { $0.orders.append(order) } }
 
     func begin(_ id: LaunchID) {
@@ -177,7 +190,8 @@ final class SimulatedHosts: HostPort {
     func discard(_ id: LaunchID) {
         state.withLock { state in
             guard let running = state.running.removeValue(forKey: id) else { return }
-            state.records[running.place].end = state.records[running.place].date
+            running.task?.cancel()
+            state.records[running.place].end = Date(clock.now.wall)
         }
     }
 

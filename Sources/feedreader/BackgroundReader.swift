@@ -3,7 +3,7 @@ import Longhaul
 
 /// What the feed reader does while nobody looks. Longhaul launches it to refresh the feeds every 15
 /// minutes, to forget old episodes once a week while there is external power, and when files have
-/// arrived.
+/// arrived. While it runs by itself, all of that comes to its process.
 struct BackgroundReader: Sendable {
     static let host = "com.example.feedreader"
     static let session = "com.example.feedreader.enclosures"
@@ -15,13 +15,16 @@ struct BackgroundReader: Sendable {
     var kept: Int64 = 100
 
     /// All that it does when it was launched.
-    func program() -> BackgroundHost {
-        var host = BackgroundHost(identifier: Self.host)
+    ///
+    /// - Parameter store: The state directory of the queue; `nil` = the user's.
+    func program(store: String? = nil) -> BackgroundHost {
+        var host = BackgroundHost(identifier: Self.host, store: store)
         host.backgroundTask(.appRefresh("refresh")) { _ in
-            let session = try await openSession()
-            let count = try await refresh(session)
-            try await session.invalidate()
-            if count == 0 { throw BackgroundTask.NoData() }
+            if try await refresh() == 0 { throw BackgroundTask.NoData() }
+        }
+        // Another program knows that there is something new.
+        host.backgroundTask(.wakeUp("published")) { _ in
+            _ = try await refresh()
         }
         host.backgroundTask(.processing("clean")) { task in
             try await clean(keep: Int(task.payload?["keep"]?.integer ?? 100), task)
@@ -49,6 +52,13 @@ struct BackgroundReader: Sendable {
         clean.requiresExternalPower = true
         clean.payload = .object(["keep": .integer(kept)])
         try await scheduler.submit(clean)
+    }
+
+    private func refresh() async throws -> Int {
+        let session = try await openSession()
+        let count = try await refresh(session)
+        try await session.invalidate()
+        return count
     }
 
     /// Fetches all feeds, and asks for the files of new episodes when the machine has

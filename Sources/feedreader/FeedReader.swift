@@ -7,6 +7,7 @@ import Longhaul
 ///     feedreader subscribe DIRECTORY URL…  follows feeds
 ///     feedreader list DIRECTORY            shows what has been published
 ///     feedreader --background DIRECTORY    started by Longhaul
+///     feedreader --stay DIRECTORY          runs all day, and does the same in its own process
 @main struct FeedReader {
     static func main() async throws {
         let arguments = CommandLine.arguments
@@ -21,6 +22,10 @@ import Longhaul
         case "subscribe":
             try await reader.database.subscribe(Array(arguments.dropFirst(3)))
             try await reader.schedule()
+        case "--stay":
+            try await reader.schedule()
+            // A program with a window would have `async let handed: Void = …` beside it.
+            try await reader.program().run()
         case "list":
             for episode in try await reader.database.contents().episodes {
                 puts("\(episode.file ?? "-") \(episode.title)")

@@ -48,6 +48,8 @@ struct SimHostLedger {
         /// It has ended, and the engine knows.
         var isOver = false
         var passesOver: [String] = []
+        /// Its resident process is watched.
+        var isPrepared = false
     }
 
     /// How a launch has ended, if an engine could see it.
@@ -58,6 +60,7 @@ struct SimHostLedger {
         var status: Int?
         var wasAsked = false
         var hasLostAnswers = false
+        var isResident = false
     }
 
     var log: [Int64: Fact] = [:]
@@ -67,6 +70,7 @@ struct SimHostLedger {
     var watched: [LaunchID: Watched] = [:]
     /// Ordered in this turn.
     var ordered: [LaunchOrder] = []
+    var orderedAt: [LaunchID: Instant] = [:]
     /// Begun, and how that ended is not in the store yet.
     var unsettled: [LaunchID: Truth] = [:]
     /// Ends of transfers since the session was last said to be finished.
@@ -114,13 +118,16 @@ struct SimHostLedger {
         watched[process.order.id] = entry
         if unsettled[process.order.id] == nil {
             unsettled[process.order.id] = Truth(
-                host: process.host, events: process.events.map(\.seq))
+                host: process.host, events: process.events.map(\.seq),
+                isResident: process.isResident)
         }
     }
 
     /// What the engine is told now.
     mutating func note(_ report: HostReport, at now: Instant) {
         switch report {
+        case .ended(let id, _, _, _) where unsettled[id]?.isResident == true:
+            watched[id]?.isOver = true
         case .ended(let id, let ending, let status, _):
             unsettled[id]?.ending = ending
             unsettled[id]?.status = status
@@ -141,7 +148,7 @@ struct SimHostLedger {
     mutating func engineIsGone() {
         watched = [:]
         ordered = []
-        for id in unsettled.keys {
+        for id in unsettled.keys where unsettled[id]?.isResident == false {
             unsettled[id]?.ending = nil
             unsettled[id]?.status = nil
             unsettled[id]?.wasAsked = false
@@ -175,6 +182,8 @@ struct SimHostTally {
     var wakeUps = 0
     var requirementsLost = 0
     var fired = 0
+    var residents = 0
+    var residentLaunches = 0
 
     static func += (left: inout SimHostTally, right: SimHostTally) {
         for (_, path) in fields { left[keyPath: path] += right[keyPath: path] }
@@ -193,6 +202,7 @@ struct SimHostTally {
             ("tasks and wake-ups begun", \.taskRuns), ("results", \.results),
             ("requests carried out", \.carriedOut), ("wake-ups handled", \.wakeUps),
             ("requirements lost", \.requirementsLost), ("triggers", \.fired),
+            ("residents", \.residents), ("launches of residents", \.residentLaunches),
         ]
     }
 

@@ -86,19 +86,22 @@ extension SimHosts {
     /// Recorded before it runs, and alone.
     func checkBegin(_ process: SimProcess) throws {
         let id = process.order.id
-        let others = processes.filter {
-            $0.key != id && $0.value.host == process.host && $0.value.begunAt != nil
+        // A resident process may go on with a launch that was over.
+        let others = try processes.filter {
+            try $0.key != id && $0.value.host == process.host && $0.value.begunAt != nil
+                && (!$0.value.isResident || world.clients.hosts.launch($0.key)?.endedAt == nil)
         }
         if let other = others.keys.first {
             throw broken("\(id.rawValue) of \(process.host) runs beside \(other.rawValue)")
         }
         guard let row = try world.clients.hosts.launch(id), row.endedAt == nil,
             row.process == process.identity, row.host == process.host,
-            row.handed == process.events.count
+            process.isResident || row.handed == process.events.count
         else { throw broken("launch \(id.rawValue) begins and is not recorded") }
         try checkFairness(process.order)
         ledger.unsettled[id] = SimHostLedger.Truth(
-            host: process.host, events: process.events.map(\.seq))
+            host: process.host, events: process.events.map(\.seq),
+            isResident: process.isResident)
     }
 
     /// SIGTERM not before the budget is used up, SIGKILL not before the grace is.
@@ -122,6 +125,7 @@ extension SimHosts {
                     + " \(entry.order.budget)")
         }
         ledger.watched[id]?.askedAt = now
+        if ledger.unsettled[id]?.isResident == true { ledger.unsettled[id]?.wasAsked = true }
     }
 
     // MARK: - The clock

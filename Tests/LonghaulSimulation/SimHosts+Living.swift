@@ -10,6 +10,7 @@ extension SimHosts {
     func advance() {
         do {
             noteClock()
+            try advanceResidents()
             for id in processes.keys.sorted() { try act(id) }
             try follow()
             let isPeace = trouble.people == 0 && trouble.spawn == 0
@@ -24,7 +25,7 @@ extension SimHosts {
 
     var nextMoment: Instant? {
         let deeds = processes.values.compactMap { $0.begunAt == nil ? nil : $0.deeds.first?.at }
-        return (deeds + attached.map(\.until)).min()
+        return (deeds + attached.map(\.until) + residents.map(\.until)).min()
     }
 
     private func act(_ id: LaunchID) throws {
@@ -37,10 +38,16 @@ extension SimHosts {
             case .acknowledge(let seqs): try acknowledge(seqs, of: process.order.eventSession)
             case .enqueue:
                 if let session = process.order.session { try world.enqueue(inSession: session) }
+            case .answer(let transfer, let answer) where process.isResident:
+                try take(answer, of: transfer, session: process.order.eventSession)
             case .answer(let transfer, let answer):
                 processes[id]?.lines.append((transfer, answer))
+            case .tell(let task, let result) where process.isResident:
+                try reportResult(id, task, result)
             case .tell(let task, let result): processes[id]?.results.append((task, result))
             case .attach(let seconds): try attach(process.host, seconds)
+            case .exit(let status) where process.isResident: try reportEnd(id, .exited, status)
+            case .die(let number) where process.isResident: try reportEnd(id, .signalled, number)
             case .exit(let status): try end(id, .exited, status)
             case .die(let number): try end(id, .signalled, number)
             }
@@ -96,7 +103,7 @@ extension SimHosts {
         ledger.unsettled[id]?.hasLostAnswers = true
     }
 
-    private func isWatching(_ id: LaunchID) -> Bool {
+    func isWatching(_ id: LaunchID) -> Bool {
         isEngineThere && ledger.watched[id] != nil
     }
 

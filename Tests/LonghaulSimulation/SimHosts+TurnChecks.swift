@@ -152,8 +152,12 @@ extension SimHosts {
         guard order.argv == host.argv, order.budget == budget else {
             throw broken("\(name) is \(order), not as \(host) says")
         }
-        if obstacles[order.argv[0]] != nil { throw broken("\(name) cannot be run") }
-        if isAttached(order.host) { throw broken("\(name), which is attached") }
+        if order.resident == nil, obstacles[order.argv[0]] != nil {
+            throw broken("\(name) cannot be run")
+        }
+        if order.session != nil, isAttached(order.host) {
+            throw broken("\(name), which is attached")
+        }
         let settings = order.session.flatMap { ledger.settings[$0] }
         if order.session != nil, settings?.host != order.host || settings?.launchEvents != true {
             throw broken("\(name) for \(order.eventSession), which is not to be told so")

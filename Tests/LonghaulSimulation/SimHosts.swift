@@ -31,6 +31,8 @@ final class SimHosts: HostPort, @unchecked Sendable {
     var refusals = 0
     /// Processes that have attached themselves: of which host, and until when.
     var attached: [(host: String, until: Instant, isSlow: Bool)] = []
+    /// Processes that take what their hosts are handed.
+    var residents: [SimResident] = []
     /// Programs that cannot be run.
     var obstacles: [String: LaunchObstacle] = [:]
     /// Something was reported or answered since the last checks.
@@ -68,6 +70,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
         world.say("hosts: launch \(order.id.rawValue) of \(order.host) for \(order.eventSession)")
         ledger.watched[order.id] = SimHostLedger.Watched(order: order)
         ledger.ordered.append(order)
+        ledger.orderedAt[order.id] = now
         commands.append(.prepare(order))
     }
 
@@ -80,7 +83,10 @@ final class SimHosts: HostPort, @unchecked Sendable {
 
     func discard(_ id: LaunchID) {
         guard world.burn() else { return }
+        let isResident = ledger.watched[id]?.order.resident != nil
         ledger.watched[id] = nil
+        // Its process goes on.
+        if isResident || processes[id]?.isResident == true { return }
         commands.append(.discard(id))
     }
 
@@ -92,6 +98,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
     }
 
     func adopt(_ launch: StoredLaunch) -> Bool {
+        if launch.resident != nil { return adoptResident(launch) }
         guard let process = processes[launch.id], process.identity == launch.process,
             process.begunAt != nil
         else { return false }
@@ -143,6 +150,14 @@ final class SimHosts: HostPort, @unchecked Sendable {
         var handover =
             content ?? Handover(session: nil, reason: order.reason, events: nil, count: 0)
         handover.tasks = carried.map(\.id)
+        if let resident = order.resident {
+            guard isAlive(resident) else { return report(.nothingToDo(order.id)) }
+            ledger.watched[order.id]?.isPrepared = true
+            return report(
+                .prepared(
+                    PreparedLaunch(
+                        id: order.id, handover: handover, process: resident.process)))
+        }
         nextPID += 1
         let identity = LaunchedProcess(
             pid: nextPID, startTicks: now.nanoseconds / 10_000_000, bootID: "boot-\(boot)")
@@ -157,7 +172,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
     }
 
     private func letGo(_ id: LaunchID) throws {
-        guard var process = processes[id] else { return }
+        guard var process = processes[id], !process.isResident else { return }
         process.begunAt = now
         tally.launches += 1
         world.say("hosts: launch \(id.rawValue) begins with \(process.events.map(\.seq))")
@@ -174,6 +189,10 @@ final class SimHosts: HostPort, @unchecked Sendable {
     }
 
     private func signal(_ id: LaunchID, killing: Bool) {
+        if ledger.watched[id]?.order.resident != nil || processes[id]?.isResident == true {
+            guard killing, isWatching(id) else { return }
+            return report(.ended(id, .unknown, status: nil, output: ""))
+        }
         guard processes[id]?.begunAt != nil else { return }
         if killing {
             tally.killed += 1
@@ -207,12 +226,14 @@ final class SimHosts: HostPort, @unchecked Sendable {
         }
         try tasks?.engineIsGone()
         ledger.engineIsGone()
+        try engineIsGoneForResidents()
         processes = processes.filter { $0.value.begunAt != nil }
         if power {
             boot += 1
             tasks?.machine = SimTasks.machine(boot: boot)
             processes = [:]
             attached = []
+            residents = []
         }
     }
 

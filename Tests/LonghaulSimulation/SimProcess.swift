@@ -26,6 +26,10 @@ struct SimProcess {
     let tasks: [StoredTask]
     /// The engine that made it: only that one learns how it ends.
     let parent: Int
+    /// It ran before, and outlives the launch.
+    var isResident = false
+    /// It was asked to end the launch.
+    var isAsked = false
     /// The engine has said that it may run.
     var letGoAt: Instant?
     /// It waits for a byte until then.

@@ -89,6 +89,14 @@ final class SimTasks {
         }
     }
 
+    /// A resident process has recorded it: no engine can miss it.
+    func noteDurable(_ id: LaunchID, _ task: String, _ result: TaskResult) {
+        told[id, default: [:]][task] = (result, Self.durable)
+        hosts.tally.results += 1
+    }
+
+    private static let durable = -1
+
     private func hold(_ host: String?) {
         if let host { heldAt[host] = now.monotonic }
     }
@@ -213,7 +221,7 @@ final class SimTasks {
         let id = LaunchID(rawValue: run.launch)
         let line = told[id]?[task.key.identifier]
         if let line, run.result == line.result { return }
-        if let line, line.engine == hosts.engine {
+        if let line, line.engine == hosts.engine || line.engine == Self.durable {
             throw broken(task, "ended as \(run), and its host said \(line.result)")
         }
         guard let launch = try world.clients.hosts.launch(id)?.outcome
@@ -275,7 +283,7 @@ final class SimTasks {
 
     func noteHolds() {
         for (host, settings) in hosts.ledger.hosts
-        where hosts.isAttached(host) || hosts.obstacles[settings.argv[0]] != nil { hold(host) }
+        where hosts.obstacles[settings.argv[0]] != nil { hold(host) }
     }
 
     /// - Parameter hasDecided: The engine has decided about hosts in this turn, or had no reason
@@ -397,7 +405,7 @@ final class SimTasks {
     ) throws {
         let name = task.key.host
         guard task.isLive, task.launch == nil, let host = hosts.ledger.hosts[name],
-            !hosts.ledger.isBusy(name), !hosts.isAttached(name),
+            !hosts.ledger.isBusy(name),
             hosts.obstacles[host.argv[0]] == nil, !placesAreFull,
             task.isSimulated
                 || !lacks(task.request.requirements, isRunning: false, settlingFor: 0.01),

@@ -70,6 +70,7 @@ extension SimWorld {
         hosts.poisoned = []
         hosts.obstacles = [:]
         hosts.attached = []
+        for resident in hosts.residents { try hosts.leave(resident) }
         hosts.reports.append(.attachments)
         // Those that run leave their events to the next ones, which answer.
         for id in hosts.processes.keys where hosts.processes[id]?.begunAt != nil {

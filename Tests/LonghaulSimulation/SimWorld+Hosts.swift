@@ -70,7 +70,8 @@ extension SimWorld {
             isOrphan
             ? TransferRequest.defaultSession : Self.sessionNames.randomElement(using: &random)!
         let host = hostNames.randomElement(using: &random)!
-        switch Int.random(in: 0..<14, using: &random) {
+        switch Int.random(in: 0..<16, using: &random) {
+        case 14, 15: try hosts.enter(host, Double.random(in: 1...400, using: &random))
         case 0: try add(host: host)
         case 1: try remove(host: host)
         case 2, 3: toggleProgram(of: host)

@@ -63,4 +63,56 @@ import Testing
         #expect((1...2).contains(cleanings.count))
         #expect(world.launches.allSatisfy { $0.exitStatus == 0 || $0.end == nil })
     }
+
+    /// It runs for two days, and is launched on the third.
+    @Test func aFeedReaderThatStays() async throws {
+        let home = FileManager.default.temporaryDirectory.appending(
+            path: "stay-\(UUID().uuidString)", directoryHint: .isDirectory)
+        defer { try? FileManager.default.removeItem(at: home) }
+        let world = try await SimulatedWorld(startingAt: Date(timeIntervalSince1970: 1_790_575_200))
+        let reader = BackgroundReader(
+            database: FeedDatabase(directory: home), command: ["/usr/bin/feedreader"])
+        let feed = URL(string: "https://example.com/feed.xml")!
+        let enclosure = URL(string: "https://example.com/1.mp3")!
+        world.network.serve(enclosure, Data(count: 1_000))
+        world.network.serve(
+            feed,
+            Data(
+                "<item><title>1</title><guid>1</guid><enclosure url=\"\(enclosure)\"/></item>".utf8)
+        )
+        world.conditions.power = .external
+        world.conditions.network = .unmetered
+        world.conditions.isIdle = true
+        let store = world.configuration.store
+        try await reader.database.subscribe([feed.absoluteString])
+        try await reader.schedule(store: store)
+        let scheduler = try await BackgroundTaskScheduler(
+            host: Host(identifier: BackgroundReader.host, command: reader.command), store: store)
+        let stay = Task { try await reader.program(store: store).run() }
+        // The world goes on as far as it can; the program has to be there.
+        while world.launches.isEmpty {
+            try await Task.sleep(for: .milliseconds(5))
+            try await world.advance(by: 1)
+        }
+        try await world.advance(by: 86_400)
+        try await scheduler.wake(host: BackgroundReader.host, identifier: "published")
+        try await world.advance(by: 86_400)
+        let resident = world.launches
+        #expect(resident.count > 2)
+        #expect(resident.allSatisfy { $0.exitStatus == 0 }, "\(resident)")
+        #expect(resident.contains { $0.reason == .wake })
+        #expect(resident.contains { $0.session == BackgroundReader.session })
+        #expect(try await reader.database.contents().episodes.map(\.file) == ["1.mp3"])
+
+        stay.cancel()
+        try await stay.value
+        world.setProgram(ofHost: BackgroundReader.host) {
+            let wasLaunched = try await reader.program().runIfLaunched()
+            #expect(wasLaunched)
+        }
+        try await world.advance(by: 86_400)
+        #expect(world.launches.count > resident.count)
+        #expect(world.launches.allSatisfy { $0.exitStatus == 0 })
+        world.end()
+    }
 }

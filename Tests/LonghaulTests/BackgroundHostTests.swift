@@ -252,3 +252,86 @@ import Testing
         try await daemon.wait()
     }
 }
+
+/// The sample as a program that runs all day.
+@Suite(.timeLimit(.minutes(5))) struct StayingFeedReaderTests {
+    private struct Reader {
+        let home: LonghaulHome
+        let server: LoopbackServer
+        let daemon: CLIProcess
+        let stay: CLIProcess
+        var directory: String { home.file("feeds") }
+
+        init() async throws {
+            home = try LonghaulHome().with([
+                "LONGHAUL_CONDITIONS": "power=external,network=unmetered,idle=no"
+            ])
+            server = try await LoopbackServer.start()
+            daemon = try home.start("daemon")
+            stay = try CLIProcess(
+                try BuiltBinary.named("feedreader"), ["--stay", home.file("feeds")],
+                environment: home.environment)
+        }
+
+        private var queue: TransferQueue { get throws { try TransferQueue(directory: home.state) } }
+
+        func launches() throws -> [LaunchRecord] {
+            guard FileManager.default.fileExists(atPath: home.state) else { return [] }
+            return try queue.host("com.example.feedreader")?.launches ?? []
+        }
+
+        func runs() throws -> [TaskRun] {
+            try queue.tasks.find("refresh", host: "com.example.feedreader")?.runs ?? []
+        }
+
+        func run(_ arguments: String...) async throws {
+            let result = try await home.start(arguments).wait()
+            #expect(result.status == 0, "\(result.errors)")
+        }
+
+        /// A feed whose answer takes so long.
+        func subscribe(delay: Int) async throws {
+            let result = try await CLIProcess(
+                try BuiltBinary.named("feedreader"),
+                ["subscribe", directory, server.url("feed.xml?size=100&delay=\(delay)")],
+                environment: home.environment
+            ).wait()
+            #expect(result.status == 0, "\(result.errors)")
+        }
+    }
+
+    @Test func whatIsDueComesToItsProcessAsLongAsItRuns() async throws {
+        let reader = try await Reader()
+        let pid = reader.stay.pid
+        try await eventually("\(reader.stay.errors)") {
+            try reader.runs().contains { $0.result == .noData }
+        }
+        for option in [["--urgent"], []] {
+            let count = try reader.launches().count
+            let wake = ["wake", "com.example.feedreader", "--identifier", "published"] + option
+            _ = try await reader.home.start(wake).wait()
+            try await eventually("a wake-up") {
+                let launches = try reader.launches()
+                return launches.count == count + 1 && launches[0].status == 0
+            }
+            #expect(try reader.launches()[0].reason == .wake)
+        }
+        #expect(try reader.launches().allSatisfy { $0.pid == pid })
+
+        // Killed in the middle of a refresh: the program is launched for it.
+        try await reader.subscribe(delay: 3000)
+        try await reader.run("task", "simulate-launch", "refresh")
+        try await eventually("it refreshes") {
+            try reader.launches().first.map { $0.endedAt == nil && $0.pid == pid } ?? false
+        }
+        reader.stay.send(SIGKILL)
+        _ = try await reader.stay.wait()
+        try await eventually("\(reader.daemon.errors)") {
+            try reader.launches().first.map { $0.pid != pid && $0.status == 0 } ?? false
+        }
+        let last = try reader.runs().prefix(2)
+        #expect(last.map(\.result) == [.noData, nil])
+        reader.daemon.send(SIGTERM)
+        try await reader.daemon.wait()
+    }
+}

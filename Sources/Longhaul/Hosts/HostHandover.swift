@@ -38,6 +38,19 @@ package struct HostHandover {
         }
     }
 
+    /// What is handed to a process that runs by itself, which reads it when the launch has begun.
+    func make(for resident: StoredResident) -> HostReport {
+        do {
+            guard let gathered = try gather(append: { _ in }) else { return .nothingToDo(order.id) }
+            return .prepared(
+                PreparedLaunch(
+                    id: order.id, handover: gathered.handover, process: resident.process))
+        } catch {
+            return .notPrepared(
+                order.id, message: (error as? LonghaulError)?.message ?? "\(error)")
+        }
+    }
+
     /// What is recorded of the launch, and the variables of its process.
     package struct Gathered {
         package var handover: Handover
@@ -47,14 +60,22 @@ package struct HostHandover {
     /// - Parameter append: Takes the lines of its standard input.
     /// - Returns: `nil`: nothing waits any more.
     package func gather(append: ([UInt8]) throws -> Void) throws -> Gathered? {
-        let deadline = queue.now + order.budget
+        try gather(
+            try queue.store.tasks.waiting(order.tasks), deadline: queue.now + order.budget,
+            append: append)
+    }
+
+    /// - Parameter range: The events of a launch that has begun; `nil` = all that wait.
+    func gather(
+        _ tasks: [StoredTask], within range: ClosedRange<Int64>? = nil, deadline: Timestamp,
+        append: ([UInt8]) throws -> Void
+    ) throws -> Gathered? {
         var handover = Handover(session: nil, reason: order.reason, events: nil, count: 0)
         if let session = order.session,
-            let events = try appendEvents(of: session, append: append)
+            let events = try appendEvents(of: session, within: range, append: append)
         {
             handover = events
         }
-        let tasks = try queue.store.tasks.waiting(order.tasks)
         for task in tasks { try append(line(task, deadline: deadline)) }
         handover.tasks = tasks.map(\.id)
         if handover.session == nil, tasks.isEmpty { return nil }
@@ -66,10 +87,11 @@ package struct HostHandover {
 
     /// `nil`: no event waits any more.
     private func appendEvents(
-        of session: String, append: ([UInt8]) throws -> Void
+        of session: String, within range: ClosedRange<Int64>?, append: ([UInt8]) throws -> Void
     ) throws -> Handover? {
         var reader = try HandoverReader(
-            queue.store, session: session, limit: Limits.eventsPerLaunch, now: queue.now)
+            queue.store, session: session, within: range, limit: Limits.eventsPerLaunch,
+            now: queue.now)
         for need in reader.needs {
             try append(line(need.transfer, isDelayed: need.isDelayed))
         }

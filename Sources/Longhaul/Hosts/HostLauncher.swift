@@ -17,6 +17,8 @@ final class HostLauncher: HostPort {
         var sessions: [LaunchID: String] = [:]
         /// The leaders of their process groups.
         var processes: [LaunchID: Int32] = [:]
+        /// Launches of processes that run by themselves.
+        var residents: Set<LaunchID> = []
     }
 
     init(_ queue: TransferQueue) {
@@ -38,10 +40,15 @@ final class HostLauncher: HostPort {
         return HostLock.isHeld(host, in: queue.directory)
     }
 
+    func isAlive(_ resident: StoredResident) -> Bool {
+        resident.process.isAlive(on: queue.machine)
+    }
+
     func prepare(_ order: LaunchOrder) {
         guard let watch = watch() else {
             return report(.notPrepared(order.id, message: "no thread or descriptor is left"))
         }
+        if let resident = order.resident { return prepare(order, for: resident, watch) }
         watch.perform { [self] loop in
             let made = HostHandover(queue: queue, order: order).make(loop)
             if case .prepared(let launch) = made {
@@ -54,11 +61,34 @@ final class HostLauncher: HostPort {
         }
     }
 
+    private func prepare(
+        _ order: LaunchOrder, for resident: StoredResident, _ watch: HostsWatch
+    ) {
+        state.withLock { _ = $0.residents.insert(order.id) }
+        watch.perform { [self] loop in
+            let made = HostHandover(queue: queue, order: order).make(for: resident)
+            if case .prepared = made,
+                !loop.watch(order.id.rawValue, resident.process.identity)
+            {
+                return report(.nothingToDo(order.id))
+            }
+            report(made)
+        }
+    }
+
+    /// The process goes on.
+    private func forgetResident(_ id: LaunchID) -> Bool {
+        guard state.withLock({ $0.residents.remove(id) }) != nil else { return false }
+        watch()?.perform { $0.forget(id.rawValue) }
+        return true
+    }
+
     func begin(_ id: LaunchID) {
         watch()?.perform { $0.begin(id.rawValue) }
     }
 
     func discard(_ id: LaunchID) {
+        if forgetResident(id) { return }
         state.withLock {
             $0.sessions[id] = nil
             $0.processes[id] = nil
@@ -67,6 +97,7 @@ final class HostLauncher: HostPort {
     }
 
     func adopt(_ launch: StoredLaunch) -> Bool {
+        if launch.resident != nil { return adoptResident(launch) }
         guard let identity = identity(of: launch), identity.isAlive, let watch = watch() else {
             HostsWatch.removeStreams(of: launch.id.rawValue, in: queue.directory)
             return false
@@ -85,16 +116,32 @@ final class HostLauncher: HostPort {
         return true
     }
 
+    private func adoptResident(_ launch: StoredLaunch) -> Bool {
+        guard let process = launch.process, process.isAlive(on: queue.machine),
+            let watch = watch()
+        else { return false }
+        state.withLock { _ = $0.residents.insert(launch.id) }
+        watch.perform { [self] loop in
+            if !loop.watch(launch.id.rawValue, process.identity) {
+                report(.ended(launch.id, .unknown, status: nil, output: ""))
+            }
+        }
+        return true
+    }
+
     /// `nil`: there was no process, or it was another boot's.
     private func identity(of launch: StoredLaunch) -> ProcessIdentity? {
         guard let process = launch.process, process.bootID == BootID.current?.text else {
             return nil
         }
-        return ProcessIdentity(
-            pid: process.pid, startTicks: UInt64(clamping: process.startTicks))
+        return process.identity
     }
 
     func end(_ id: LaunchID, killing: Bool) {
+        if state.withLock({ $0.residents.contains(id) }) {
+            guard killing, forgetResident(id) else { return }
+            return report(.ended(id, .unknown, status: nil, output: ""))
+        }
         watch()?.perform { $0.end(id.rawValue, killing: killing) }
     }
 
@@ -154,6 +201,7 @@ final class HostLauncher: HostPort {
             state.withLock {
                 $0.sessions[id] = nil
                 $0.processes[id] = nil
+                $0.residents.remove(id)
             }
             switch end {
             case .exited(let status):

@@ -26,8 +26,17 @@ public final class EventFollower: Sendable {
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func next(timeout seconds: Double) throws(LonghaulError) -> [EventRecord] {
+        try next(timeout: seconds) { () throws(LonghaulError) in false }
+    }
+
+    /// - Parameter isOver: Ends the wait without an event; asked at first, and whenever something
+    ///   has been committed.
+    package func next(
+        timeout seconds: Double, orWhen isOver: () throws(LonghaulError) -> Bool
+    ) throws(LonghaulError) -> [EventRecord] {
         let end = SystemClock.now().monotonic + seconds
         while true {
+            if try isOver() { return [] }
             let found = try page()
             if !found.isEmpty { return found }
             // The change may be anything but an event of this session.

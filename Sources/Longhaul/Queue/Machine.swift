@@ -33,6 +33,10 @@ package struct Machine: Sendable {
         simulated.withLock { $0[ExactText(directory)] } ?? real
     }
 
+    static func isSimulated(_ directory: String) -> Bool {
+        simulated.withLock { $0[ExactText(directory)] != nil }
+    }
+
     /// From now on the queue in this directory is on `machine`; `nil` = on this one again.
     package static func simulate(_ machine: Machine?, in directory: String) {
         simulated.withLock { $0[ExactText(directory)] = machine }

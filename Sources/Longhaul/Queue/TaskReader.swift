@@ -120,15 +120,13 @@ struct TaskReader {
         }
         known.failures = host.failures
         known.retryAt = host.retryAt
-        known.isAttached = HostLock.isHeld(name, in: queue.directory)
+        known.hasResident = try queue.hasResident(ofHost: name)
         known.obstacle = queue.machine.obstacle(host.settings.argv[0])
         let launch = try queue.store.hosts.launches(of: name, limit: 1).first
         known.isBusy = hasEngine && launch.map { $0.endedAt == nil } ?? false
         known.tasks = [DueTask(id: TaskID(rawValue: 0), kind: .refresh)]
         switch LaunchPolicy.state(of: known, now: now) {
-        case .idle, .due: return nil
-        case .attached:
-            return WaitReason(.host, required: "not attached", current: "\(name) runs by itself")
+        case .idle, .attached, .due: return nil
         case .running:
             return WaitReason(.host, required: "free", current: "a launch of \(name) runs")
         case .delayed(let at):

@@ -122,6 +122,34 @@ public struct BackgroundHost: Sendable {
         return true
     }
 
+    /// Takes what the host is handed while this program runs: due tasks, wake-ups and the events of
+    /// sessions come to the handlers in this process, as in a launch, and no other process is
+    /// started for them. To be called beside the program's own work, until the Swift task is
+    /// cancelled:
+    ///
+    ///     if try await host.runIfLaunched() { return }
+    ///     async let handed: Void = host.run()
+    ///
+    /// One launch comes after the other. Its time, its expiration and the results of its tasks are
+    /// those of a launched process, but for one thing: this process is not killed. When the launch
+    /// has expired the Swift tasks of the handlers are cancelled, and five seconds later its end
+    /// counts; while handlers go on after that, the program is launched again. What is not done
+    /// when the process ends or the Swift task is cancelled is handed over again. A session that
+    /// this process has opened gets its events itself, see ``BackgroundSession``.
+    ///
+    /// Of several processes of a host the latest gets what is due. The call counts as a use of the
+    /// host, and ends its delay for having failed.
+    ///
+    /// - Throws: `noSuchHost` for one that ``BackgroundTaskScheduler`` or a session has not made
+    ///   known; `storeUnavailable`. Not later: a store that fails for a while is tried again.
+    public func run() async throws(LonghaulError) {
+        try await enter().serve()
+    }
+
+    func enter() async throws(LonghaulError) -> ResidentHost {
+        try await ResidentHost.enter(self, handlers, store: store)
+    }
+
     /// A queue that cannot be opened keeps no program from its work.
     private func recordUse() async {
         let (identifier, store) = (identifier, store)

@@ -14,6 +14,8 @@ public final class BackgroundTaskScheduler: Sendable {
     private let store: String?
     private let presence: SharedStore
     private let handlers = Mutex<[String: @Sendable (BackgroundTask) -> Void]>([:])
+    /// Takes what the host is handed while this program runs.
+    private let residence = Mutex<Task<Void, Never>?>(nil)
 
     /// Opens the queue and makes the host known, durably: its program and, unless they are `nil`,
     /// the tasks that it is permitted. Pending requests of other tasks are cancelled then.
@@ -36,6 +38,7 @@ public final class BackgroundTaskScheduler: Sendable {
     }
 
     deinit {
+        residence.withLock { $0 }?.cancel()
         presence.abandon()
     }
 
@@ -153,8 +156,12 @@ public final class BackgroundTaskScheduler: Sendable {
     }
 
     /// Does what this process was launched for: calls the handlers that were registered, all at
-    /// once, and returns when all tasks are completed. A process that was started otherwise goes on
-    /// at once; that counts as a use of the host.
+    /// once, and returns when all tasks are completed.
+    ///
+    /// In a process that was started otherwise the call returns at once, and counts as a use of the
+    /// host. From then on, as long as this object lives, tasks that are due come to the handlers in
+    /// this process, see ``BackgroundHost/run()``. Without a handler the program is launched all
+    /// the same.
     ///
     /// A task that was completed without success after it had expired has no result of its own: it
     /// comes again as its expiration says. A launch that could not be done in full does not return:
@@ -162,7 +169,7 @@ public final class BackgroundTaskScheduler: Sendable {
     ///
     /// - Returns: Whether the process was launched for the host.
     /// - Throws: `io` when SIGTERM cannot be caught: no thread is left, or this library does so
-    ///   already for another call.
+    ///   already for another call; `storeUnavailable`.
     @discardableResult
     public func run() async throws(LonghaulError) -> Bool {
         var program = BackgroundHost(identifier: host.identifier, store: store)
@@ -175,7 +182,16 @@ public final class BackgroundTaskScheduler: Sendable {
                 if !isSuccess { throw CompletedWithoutSuccess() }
             }
         }
-        return try await program.runIfLaunched()
+        if try await program.runIfLaunched() { return true }
+        if !handlers.withLock({ $0.isEmpty }), residence.withLock({ $0 == nil }) {
+            let resident = try await program.enter()
+            let task = Task { await resident.serve() }
+            residence.withLock { residence in
+                residence?.cancel()
+                residence = task
+            }
+        }
+        return false
     }
 }
 

@@ -7,22 +7,25 @@ struct HostRun {
     private let launch: BackgroundLaunch
     private let handlers: HostHandlers
     private let tasks: [BackgroundTask]
+    private let tell: Tell
 
-    init(_ launch: BackgroundLaunch, _ handlers: HostHandlers) {
+    /// Tells the result of a task.
+    typealias Tell = @Sendable (TaskResult, _ task: String) async -> Void
+
+    init(
+        _ launch: BackgroundLaunch, _ handlers: HostHandlers,
+        tell: @escaping Tell = HostRun.tellEngine
+    ) {
         self.launch = launch
         self.handlers = handlers
+        self.tell = tell
         tasks = launch.tasks.map { BackgroundTask($0, of: launch) }
     }
 
     /// - Returns: Whether all was handled; a task that has told its result was, whatever it is.
     func perform() async throws(LonghaulError) -> Bool {
         let work = Task { await handleAll() }
-        let tasks = tasks
-        let expire: @Sendable () -> Void = {
-            // First: a handler that ends with an error from now on has expired.
-            for task in tasks { task.expire() }
-            work.cancel()
-        }
+        let expire: @Sendable () -> Void = { self.expire(work) }
         if let simulated = SimulatedLaunch.current {
             simulated.trap(expire)
             return await work.value
@@ -38,7 +41,14 @@ struct HostRun {
         return await work.value
     }
 
-    private func handleAll() async -> Bool {
+    func expire(_ work: Task<Bool, Never>) {
+        // First: a handler that ends with an error from now on has expired.
+        for task in tasks { task.expire() }
+        work.cancel()
+    }
+
+    /// - Returns: See ``perform()``.
+    func handleAll() async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
             for task in tasks { group.addTask { await runHandler(of: task) } }
             for wakeUp in launch.wakeUps { group.addTask { await handleWakeUp(wakeUp) } }
@@ -52,21 +62,22 @@ struct HostRun {
     private func runHandler(of task: BackgroundTask) async -> Bool {
         guard let handler = handlers.tasks[task.identifier] else {
             report("no handler is registered for the task \(task.identifier)")
-            tell(.failure, of: task)
+            await tell(.failure, task.identifier)
             return true
         }
         do {
             try await handler(task)
-            tell(.success, of: task)
+            await tell(.success, task.identifier)
         } catch is BackgroundTask.Deferred {
-            tell(.deferred, of: task)
+            await tell(.deferred, task.identifier)
         } catch is BackgroundTask.NoData {
-            tell(.noData, of: task)
+            await tell(.noData, task.identifier)
         } catch {
-            // The engine knows why it has expired, and what becomes of it.
-            if task.hasExpired { return false }
+            // The engine knows why it has expired, and what becomes of it. A program that takes
+            // nothing more gives it back.
+            if task.hasExpired || Task.isCancelled { return false }
             report("the task \(task.identifier) failed: \(error)")
-            tell(.failure, of: task)
+            await tell(.failure, task.identifier)
         }
         return true
     }
@@ -115,13 +126,13 @@ struct HostRun {
     }
 
     /// At once, in one write: the lines of several tasks do not mix.
-    private func tell(_ result: TaskResult, of task: BackgroundTask) {
+    @Sendable static func tellEngine(_ result: TaskResult, of task: String) {
         if let simulated = SimulatedLaunch.current {
-            return simulated.report(result, of: task.identifier)
+            return simulated.report(result, of: task)
         }
         var text = JSONText()
         text.object {
-            $0.field("task", task.identifier)
+            $0.field("task", task)
             $0.field("result", result.rawValue)
         }
         text.endLine()

@@ -98,14 +98,19 @@ public struct BackgroundLaunch: Sendable {
     public var events: [SessionEvent] { items.compactMap(\.event) }
 
     /// The launch of this process; `nil` when it was started otherwise. The first look reads
-    /// standard input to its end and blocks until it was given.
+    /// standard input to its end and blocks until it was given. In a handler of
+    /// ``BackgroundHost/run()`` it is the launch that was handed over.
     public static var current: BackgroundLaunch? {
-        SimulatedLaunch.current.map(\.launch) ?? ofProcess
+        SimulatedLaunch.current.map(\.launch) ?? handed ?? ofProcess
     }
+
+    /// The launch that was handed to this process while it runs by itself.
+    @TaskLocal static var handed: BackgroundLaunch?
 
     /// The host that this process was started as, without a look at its input.
     static var host: String? {
-        SimulatedLaunch.current.map(\.launch.host) ?? Environment.value("LONGHAUL_HOST")
+        SimulatedLaunch.current.map(\.launch.host) ?? handed?.host
+            ?? Environment.value("LONGHAUL_HOST")
     }
 
     private static let ofProcess: BackgroundLaunch? = {

@@ -5,6 +5,8 @@ package struct HostFacts: Hashable, Sendable {
     package var isBusy = false
     /// It runs by itself and gets its events live.
     package var isAttached = false
+    /// A process of it that runs by itself takes what is handed over: no program is started.
+    package var hasResident = false
     package var obstacle: LaunchObstacle?
     /// Launches in a row that failed.
     package var failures = 0
@@ -44,7 +46,7 @@ package struct WaitingSession: Hashable, Sendable {
 public enum HostState: Hashable, Sendable {
     /// Nothing waits for it, or nothing that it is to be started for.
     case idle
-    /// A process of the host is attached, and gets its events itself.
+    /// A process of the host is attached and gets its events itself, and nothing else waits.
     case attached
     /// A launch of it runs.
     case running
@@ -61,7 +63,8 @@ public enum HostState: Hashable, Sendable {
 /// A host is started once for all that waits of a session: when the session is drained, when a
 /// transfer needs its answer, or when the first event has waited for the session's delay; and for
 /// its tasks that may begin. What is due at the same time is in one launch. It never runs twice at
-/// a time. What holds a host back holds back no transfer.
+/// a time. What holds a host back holds back no transfer. A resident process of the host gets the
+/// same in place of a new process.
 package enum LaunchPolicy {
     package struct Due: Hashable, Sendable {
         package var host: String
@@ -124,10 +127,11 @@ package enum LaunchPolicy {
 
     package static func state(of host: HostFacts, now: Timestamp) -> HostState {
         if host.isBusy { return .running }
-        if host.isAttached { return .attached }
         let session = first(of: host, now: now)
-        if session == nil, host.tasks.isEmpty { return .idle }
-        if let obstacle = host.obstacle { return .blocked(obstacle) }
+        if session == nil, host.tasks.isEmpty { return host.isAttached ? .attached : .idle }
+        if let obstacle = host.obstacle, obstacle == .removed || !host.hasResident {
+            return .blocked(obstacle)
+        }
         if host.tasks.contains(where: \.isUrgent) { return .due(now) }
         let at = host.tasks.isEmpty ? session.map { dueAt($0, now: now) } ?? now : now
         guard let retry = retryAt(host, now: now), retry > at else { return .due(at) }
@@ -140,7 +144,8 @@ package enum LaunchPolicy {
     /// After a failure the sessions take turns, whatever they need: events that a host cannot deal
     /// with keep those of its other sessions waiting, but not for ever.
     private static func first(of host: HostFacts, now: Timestamp) -> WaitingSession? {
-        host.sessions.filter(\.launchEvents).min { left, right in
+        if host.isAttached { return nil }
+        return host.sessions.filter(\.launchEvents).min { left, right in
             let (mine, its) = (dueAt(left, now: now), dueAt(right, now: now))
             if mine != its { return mine < its }
             if host.failures == 0, left.needsInput != right.needsInput { return left.needsInput }

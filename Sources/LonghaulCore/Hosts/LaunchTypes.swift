@@ -46,6 +46,15 @@ package struct LaunchID: RawRepresentable, Hashable, Comparable, Sendable {
     }
 }
 
+/// Names a process of a host that runs by itself and takes what is handed over.
+package struct ResidentID: RawRepresentable, Hashable, Sendable {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+}
+
 /// Names a request in the store.
 package struct TaskID: RawRepresentable, Hashable, Comparable, Sendable {
     package let rawValue: Int64

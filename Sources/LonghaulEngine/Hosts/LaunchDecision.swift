@@ -31,7 +31,8 @@ struct LaunchDecision {
             last = LaunchID(rawValue: last.rawValue + 1)
             decision.orders.append(
                 LaunchOrder(
-                    id: last, host: due.host, argv: settings.argv, session: due.session,
+                    id: last, host: due.host, argv: settings.argv,
+                    resident: snapshot.residents[due.host], session: due.session,
                     tasks: due.tasks.map(\.id), reason: due.reason,
                     budget: settings.budget(of: due)))
         }
@@ -47,9 +48,9 @@ struct LaunchDecision {
     ) {
         for host in hosts where !host.tasks.isEmpty {
             switch states[host.name] {
-            case .idle, .due, nil: break
+            case .idle, .attached, .due, nil: break
             case .delayed(let at): putOff += host.tasks.map { ($0.id, at) }
-            case .attached, .running, .blocked:
+            case .running, .blocked:
                 putOff += host.tasks.map { ($0.id, now + Limits.hostCheckSeconds) }
             }
         }
@@ -71,6 +72,8 @@ extension HostSettings {
 struct HostSnapshot {
     var facts: [HostFacts] = []
     var settings: [String: HostSettings] = [:]
+    /// The processes that take what is due, of hosts that have such.
+    var residents: [String: StoredResident] = [:]
     /// Some of them change without a report.
     var areSomeUnreported = false
     /// Launches for tasks that may begin now.
@@ -113,6 +116,9 @@ struct HostSnapshot {
             let isAttached = port.isAttached(name)
             snapshot.facts[index].obstacle = obstacle
             snapshot.facts[index].isAttached = isAttached
+            let residents = try store.residents.all(of: name)
+            snapshot.residents[name] = residents.first(where: port.isAlive)
+            snapshot.facts[index].hasResident = snapshot.residents[name] != nil
             if isAttached || obstacle != nil { snapshot.areSomeUnreported = true }
         }
         return snapshot
@@ -123,6 +129,8 @@ struct HostSnapshot {
 struct KeptLaunch {
     let host: String
     let session: String?
+    /// It was handed to a process that ran before and runs on.
+    let resident: ResidentID?
     /// Seconds.
     let budget: Double
     /// When it is asked to end, and then when it is killed; `nil` = it has not begun.
@@ -130,6 +138,8 @@ struct KeptLaunch {
     var isExpired = false
     /// Why it was asked to end.
     var expiration: ExpirationReason?
+    /// A resident process has been told.
+    var isExpirationTold = false
     /// Those of its tasks that begin because a client has asked for it.
     var asked: Set<TaskID> = []
     /// Its tasks that have no result yet.
@@ -143,6 +153,20 @@ struct KeptLaunch {
     var answerFailures = 0
     /// Its answers were given up: its events are told again, whatever its exit status.
     var hasLostAnswers = false
+
+    /// A resident process does other work, too: what it uses is not measured.
+    mutating func watchProcessor(from now: Instant) {
+        if budget > Limits.processorSeconds, resident == nil { sampleAt = now }
+    }
+
+    /// The engine before has asked a resident process to end it.
+    mutating func resumeExpiration(_ asked: ExpirationReason?, now: Instant) {
+        guard let asked else { return }
+        expiration = asked
+        isExpired = true
+        isExpirationTold = true
+        endsAt = now + Limits.launchGraceSeconds
+    }
 }
 
 /// A task that a launch carries, as far as the end of the launch depends on it.

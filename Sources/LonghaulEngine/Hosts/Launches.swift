@@ -22,11 +22,13 @@ struct Launches {
     /// When events are deleted next that may go.
     private var purgeAt: Instant?
     private var tasks: PendingTasks
+    private let residents: ResidentLaunches
 
     init(_ writer: StoreWriter, _ port: any HostPort) {
         self.writer = writer
         self.port = port
         tasks = PendingTasks(writer)
+        residents = ResidentLaunches(writer)
     }
 
     /// What a turn has to do after its hosts.
@@ -64,6 +66,11 @@ struct Launches {
         if writer.retryAt != nil || retryAt.map({ $0 > now.monotonic }) ?? false { return outcome }
         retryAt = nil
         do throws(LonghaulError) {
+            try residents.tellExpirations(of: &launches)
+            // What a process has said counts before its end.
+            for report in try residents.reports(of: launches) {
+                try record(report, isLeaving: isLeaving, &outcome, now: now)
+            }
             while let report = reports.first {
                 try record(report, isLeaving: isLeaving, &outcome, now: now)
                 reports.removeFirst()
@@ -110,7 +117,8 @@ struct Launches {
         for order in decision.orders {
             lastID = order.id
             var launch = KeptLaunch(
-                host: order.host, session: order.session, budget: order.budget)
+                host: order.host, session: order.session, resident: order.resident?.id,
+                budget: order.budget)
             launch.asked = tasks.asked.intersection(order.tasks)
             let before = launches.updateValue(launch, forKey: order.id)
             precondition(before == nil, "a launch has a number of its own")
@@ -268,8 +276,10 @@ struct Launches {
         let used = launch.monitor.used
         outcome.processorSeconds = used > 0 ? used : nil
         try writer.transaction(.durable) { tx in
-            try tx.launches.end(id, outcome, wasOurs: !launch.isAdopted, now: now.wall)
+            outcome = try tx.launches.end(
+                id, outcome, wasOurs: !launch.isAdopted, now: now.wall)
         }
+        if launch.resident != nil { port.discard(id) }
         journal?.launchEnded(launch.host, id, outcome.ending, status: outcome.status)
         launches[id] = nil
     }
@@ -303,15 +313,21 @@ struct Launches {
         // Counted from now, whatever the clock was set to since the process was made.
         let deadline = now.wall + kept.budget
         var tasks: [StoredTask] = []
+        var hasBegun = false
         try writer.transaction(.durable) { tx in
-            try tx.launches.begin(
+            hasBegun = try tx.launches.begin(
                 launch.id, of: host, launch.handover, process: launch.process,
-                deadline: deadline, now: now.wall)
+                resident: kept.resident, deadline: deadline, now: now.wall)
             tasks = try tx.tasks.carried(by: launch.id)
+        }
+        if !hasBegun {
+            port.discard(launch.id)
+            launches[launch.id] = nil
+            return
         }
         kept.endsAt = now.monotonic + kept.budget
         kept.tasks = tasks.map { RunningTask($0, isAsked: kept.asked.contains($0.id)) }
-        if kept.budget > Limits.processorSeconds { kept.sampleAt = now.monotonic }
+        kept.watchProcessor(from: now.monotonic)
         launches[launch.id] = kept
         journal?.launches(host, launch)
         port.begin(launch.id)
@@ -341,16 +357,17 @@ struct Launches {
             if port.adopt(launch) {
                 let left = min(launch.deadline - now.wall, launch.deadline - launch.startedAt)
                 var kept = KeptLaunch(
-                    host: launch.host, session: launch.session,
+                    host: launch.host, session: launch.session, resident: launch.resident,
                     budget: launch.deadline - launch.startedAt)
                 var tasks: [StoredTask] = []
                 try writer.transaction(.relaxed) { tx in
                     tasks = try tx.tasks.carried(by: launch.id)
                 }
                 kept.tasks = tasks.map { RunningTask($0) }
-                if kept.budget > Limits.processorSeconds { kept.sampleAt = now.monotonic }
+                kept.watchProcessor(from: now.monotonic)
                 kept.endsAt = now.monotonic + max(0, left)
                 kept.isAdopted = true
+                kept.resumeExpiration(launch.asked, now: now.monotonic)
                 launches[launch.id] = kept
             } else {
                 try writer.transaction(.durable) { tx in

@@ -13,19 +13,24 @@ package protocol HostPort: Sendable {
     /// Whether a process of the host runs by itself.
     func isAttached(_ host: String) -> Bool
 
-    /// Gathers what is handed over and makes a process that does not begin yet.
+    /// Whether this very process runs and can take what is handed to it.
+    func isAlive(_ resident: StoredResident) -> Bool
+
+    /// Gathers what is handed over and makes a process that does not begin yet. A resident process
+    /// is watched from then on; it reads in the store what it is handed.
     func prepare(_ order: LaunchOrder)
 
     /// Lets it run: its launch is recorded.
     func begin(_ id: LaunchID)
 
-    /// It is not to run after all.
+    /// It is not to run after all, or a resident process has ended it and lives on.
     func discard(_ id: LaunchID)
 
     /// Watches a process that an earlier engine began. `false`: it has ended.
     func adopt(_ launch: StoredLaunch) -> Bool
 
-    /// Asks it to end, or ends it with all that it has started.
+    /// Asks it to end, or ends it with all that it has started. A resident process goes on; its
+    /// launch is then reported as ended.
     func end(_ id: LaunchID, killing: Bool)
 
     /// Seconds of processor time that the launch has used, with all that it has started; `nil` =
@@ -47,6 +52,8 @@ package struct LaunchOrder: Hashable, Sendable {
     package var id: LaunchID
     package var host: String
     package var argv: [String]
+    /// The process that it is handed to; `nil` = one is made.
+    package var resident: StoredResident?
     /// `nil` = no events are handed over.
     package var session: String?
     /// Tasks and wake-ups.
@@ -54,6 +61,15 @@ package struct LaunchOrder: Hashable, Sendable {
     package var reason: LaunchReason
     /// Seconds.
     package var budget: Double
+}
+
+extension LaunchOrder {
+    /// For what was handed over in a launch that has begun.
+    package init(_ launch: StoredLaunch) {
+        self.init(
+            id: launch.id, host: launch.host, argv: [], session: launch.session,
+            reason: launch.reason, budget: launch.deadline - launch.startedAt)
+    }
 }
 
 package enum HostReport: Sendable {
@@ -91,6 +107,7 @@ package struct NoHosts: HostPort {
     package func listen(_ report: @escaping @Sendable (HostReport) -> Void) {}
     package func obstacle(_ program: String) -> LaunchObstacle? { nil }
     package func isAttached(_ host: String) -> Bool { true }
+    package func isAlive(_ resident: StoredResident) -> Bool { false }
     package func prepare(_ order: LaunchOrder) {}
     package func begin(_ id: LaunchID) {}
     package func discard(_ id: LaunchID) {}

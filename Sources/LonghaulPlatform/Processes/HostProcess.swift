@@ -35,11 +35,14 @@ final class HostProcess {
     private var go: Descriptor?
     private let names: [String]
     private let home: DirectoryHandle
+    /// It was not made for the launch, and its exit status is for its parent.
+    private let isResident: Bool
 
     private init(
         _ identity: ProcessIdentity, end: Descriptor, streams: [Descriptor?], go: Descriptor?,
-        names: [String], home: DirectoryHandle
+        names: [String], home: DirectoryHandle, isResident: Bool = false
     ) {
+        self.isResident = isResident
         self.identity = identity
         self.end = end
         output = streams[0]
@@ -135,6 +138,16 @@ final class HostProcess {
             identity, end: owner, streams: streams, go: nil, names: names, home: home)
     }
 
+    /// A process that runs by itself, to be told of its end; `nil` if it has ended.
+    static func watch(_ identity: ProcessIdentity, in home: DirectoryHandle) -> HostProcess? {
+        let end = lh_pidfd_open(identity.pid)
+        let owner = end < 0 ? nil : Descriptor(owning: end)
+        guard let owner, identity.isAlive else { return nil }
+        return HostProcess(
+            identity, end: owner, streams: [nil, nil], go: nil, names: [], home: home,
+            isResident: true)
+    }
+
     private static func open(
         _ name: String, in home: DirectoryHandle, _ mode: Int32
     ) throws(SystemFailure) -> Descriptor {
@@ -169,6 +182,7 @@ final class HostProcess {
     func reap() -> ProcessEnd {
         var status: Int32 = 0
         for name in names { try? home.remove(name) }
+        if isResident { return .unknown }
         switch lh_reap(identity.pid, &status) {
         case 1: return .exited(status)
         case 2: return .signalled(status)

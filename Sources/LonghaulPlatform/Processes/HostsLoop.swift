@@ -69,6 +69,16 @@ package final class HostsLoop {
         return true
     }
 
+    /// Watches a process that runs by itself; it is sent no signal. `false`: it has ended.
+    package func watch(_ id: Int64, _ identity: ProcessIdentity) -> Bool {
+        guard let process = HostProcess.watch(identity, in: home) else { return false }
+        launches[id] = Launch(process: process, output: HostOutput(keeping: 0), marks: [])
+        return true
+    }
+
+    /// Watches it no more; it goes on.
+    package func forget(_ id: Int64) { launches[id] = nil }
+
     /// Sends SIGTERM to the process, or kills it.
     package func end(_ id: Int64, killing: Bool) {
         guard var launch = launches[id] else { return }

@@ -27,6 +27,10 @@ package enum Signals {
         signal(SIGXFSZ, SIG_IGN)
     }
 
+    /// Makes a background process that reads from its terminal get an error instead of being
+    /// stopped.
+    package static func ignoreTerminalInput() { signal(SIGTTIN, SIG_IGN) }
+
     /// From now on interrupt, terminate and hang-up are recorded instead of ending the process; a
     /// second signal of a kind does end it. Signals that were ignored when the process started
     /// (nohup, `&` in a script) stay ignored.

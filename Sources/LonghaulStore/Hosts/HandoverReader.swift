@@ -11,17 +11,21 @@ package struct HandoverReader {
     /// need whose event is handed over is among `needs`.
     private let bound: Int64
     private var first: Int64?
-    private var last: Int64 = 0
+    private var last: Int64
     private var count = 0
 
     /// Hands over about so many events at most; the next launch gets the rest.
+    ///
+    /// - Parameter range: The events that a launch was handed; `nil` = all that wait.
     package init(
-        _ store: Store, session: String, limit: Int, now: Timestamp
+        _ store: Store, session: String, within range: ClosedRange<Int64>? = nil, limit: Int,
+        now: Timestamp
     ) throws(LonghaulError) {
         self.store = store
         self.session = session
         most = limit
-        bound = try store.events.last()
+        if let range { bound = range.upperBound } else { bound = try store.events.last() }
+        last = range.map { $0.lowerBound - 1 } ?? 0
         needs = try store.questions.inputNeeds(of: session, now: now)
     }
 

@@ -25,20 +25,23 @@ package struct Handover: Hashable, Sendable {
 package struct HostLaunches {
     let connection: Connection
 
-    /// Records a launch whose process exists and has not begun to run.
-    package func begin(
+    /// Records a launch whose process exists and has not begun to run. `false`, and nothing is
+    /// recorded: the resident process that it is handed to takes nothing more.
+    @discardableResult package func begin(
         _ id: LaunchID, of host: String, _ handover: Handover, process: LaunchedProcess?,
-        deadline: Timestamp, now: Timestamp
-    ) throws {
+        resident: ResidentID? = nil, deadline: Timestamp, now: Timestamp
+    ) throws -> Bool {
+        if let resident, try !ResidentRows(connection).isPresent(resident) { return false }
         let session = try handover.session.flatMap { try SessionRows(connection).id(of: $0) }
         try connection.run(
             """
             INSERT INTO launch (id, host, sessionID, reason, firstSeq, lastSeq, handed, startedAt, \
-            deadline, pid, pidStart, bootID) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, \
-            ?12)
+            deadline, pid, pidStart, bootID, resident) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, \
+            ?10, ?11, ?12, ?13)
             """, id, host, session, handover.reason.rawValue, handover.events?.lowerBound,
             handover.events?.upperBound, handover.count, now, deadline,
-            process.map { Int64($0.pid) }, process?.startTicks, process?.bootID)
+            process.map { Int64($0.pid) }, process?.startTicks, process?.bootID,
+            resident?.rawValue)
         if let session {
             try connection.run("UPDATE session SET lastLaunch = ?2 WHERE id = ?1", session, id)
         }
@@ -48,23 +51,34 @@ package struct HostLaunches {
             DELETE FROM launch WHERE host = ?1 AND endedAt IS NOT NULL AND id NOT IN \
             (SELECT id FROM launch WHERE host = ?1 ORDER BY id DESC LIMIT ?2)
             """, host, Limits.launchesKept)
+        return true
+    }
+
+    /// The resident process that the launch was handed to is to end it.
+    package func askToEnd(_ id: LaunchID, _ reason: ExpirationReason) throws {
+        try connection.run(
+            "UPDATE launch SET expiration = ?2 WHERE id = ?1 AND endedAt IS NULL", id,
+            reason.rawValue)
     }
 
     /// Records the end of a launch and its consequences in one transaction. If it succeeded, the
     /// events handed to it are acknowledged. Otherwise those that it has not acknowledged itself
-    /// wait for the next launch, which comes later with each failure in a row.
+    /// wait for the next launch, which comes later with each failure in a row. A resident process
+    /// may have said more than was settled: that counts first.
     ///
     /// - Parameter wasOurs: Whether this engine began it. An `unknown` end that leaves events
     ///   behind is then a failure: a host whose status is always lost would be started without end.
-    ///   For a launch of an earlier engine it is none.
-    package func end(
+    ///   For a launch of an earlier engine, or of a resident process, it is none.
+    /// - Returns: The outcome as recorded.
+    @discardableResult package func end(
         _ id: LaunchID, _ outcome: LaunchOutcome, wasOurs: Bool = true, now: Timestamp
-    ) throws {
+    ) throws -> LaunchOutcome {
         guard
             let launch = try connection.first(
                 LaunchColumns.select + " WHERE l.id = ?1", id, read: LaunchColumns.read),
             launch.endedAt == nil
-        else { return }
+        else { return outcome }
+        let outcome = try settleReports(of: launch, outcome, now: now)
         try connection.run(
             """
             UPDATE launch SET endedAt = ?2, ending = ?3, status = ?4, output = ?5, \
@@ -78,17 +92,43 @@ package struct HostLaunches {
             try acknowledge(launch, now: now)
             try connection.run(
                 "UPDATE host SET failures = 0, retryAt = NULL WHERE name = ?1", launch.host)
-            return
+            return outcome
         }
-        if outcome.ending == .unknown, try !wasOurs || !leavesEvents(launch) { return }
+        let isOurs = wasOurs && launch.resident == nil
+        if outcome.ending == .unknown, try !isOurs || !leavesEvents(launch) { return outcome }
         // It was asked to end for a reason that is not its own.
-        if outcome.expiration == .requirement || outcome.expiration == .simulated { return }
-        guard let host = try HostRows(connection).find(launch.host) else { return }
+        if outcome.expiration == .requirement || outcome.expiration == .simulated {
+            return outcome
+        }
+        guard let host = try HostRows(connection).find(launch.host) else { return outcome }
         let failures = host.failures + 1
         try connection.run(
             """
             UPDATE host SET failures = ?2, retryAt = ?3, failuresReset = reset WHERE name = ?1
             """, launch.host, failures, now + LaunchPolicy.delay(afterFailures: failures))
+        return outcome
+    }
+
+    /// A resident process that has not ended its launch itself is handed nothing more: it is gone,
+    /// or its handlers go on.
+    private func settleReports(
+        of launch: StoredLaunch, _ outcome: LaunchOutcome, now: Timestamp
+    ) throws -> LaunchOutcome {
+        guard let resident = launch.resident else { return outcome }
+        let rows = ResidentRows(connection)
+        var outcome = outcome
+        for report in try rows.reports(of: launch.id) {
+            switch report.content {
+            case .result(let task, let result):
+                _ = try TaskQueue(connection: connection).settle(
+                    task, of: launch.id, .result(result), now: now)
+            case .ended(let status?): outcome.replaceEnding(status, asked: launch.asked)
+            case .ended(nil): break
+            }
+        }
+        try rows.removeReports(of: launch.id)
+        if outcome.status == nil { try rows.remove(resident) }
+        return outcome
     }
 
     private func leavesEvents(_ launch: StoredLaunch) throws -> Bool {
@@ -109,6 +149,15 @@ package struct HostLaunches {
         else { return }
         _ = try EventRows(connection).acknowledge(
             session: session, from: events.lowerBound, through: events.upperBound, now: now)
+    }
+}
+
+extension LaunchOutcome {
+    /// The process has said with which status it ended, as a program that exits.
+    fileprivate mutating func replaceEnding(_ status: Int, asked: ExpirationReason?) {
+        self.status = status
+        expiration = expiration ?? asked
+        ending = status == 0 || expiration == nil ? .exited : .expired
     }
 }
 

@@ -26,6 +26,10 @@ package struct StoredLaunch: Hashable, Sendable {
     package var startedAt: Timestamp
     package var deadline: Timestamp
     package var process: LaunchedProcess?
+    /// The process ran before and takes the launch as its own; `nil` = it was made for the launch.
+    package var resident: ResidentID?
+    /// A resident process was asked to end it.
+    package var asked: ExpirationReason?
     package var endedAt: Timestamp?
     /// `nil` = it runs.
     package var outcome: LaunchOutcome?
@@ -93,7 +97,7 @@ enum LaunchColumns {
         l.firstSeq, l.lastSeq, l.handed, l.startedAt, l.deadline, l.pid, l.pidStart, l.bootID, \
         l.endedAt, l.ending, l.status, l.output, l.expiration, l.processorSeconds, \
         (SELECT group_concat(identifier) FROM taskRun INDEXED BY taskRunByLaunch \
-        WHERE launch = l.id) FROM launch l
+        WHERE launch = l.id), l.resident FROM launch l
         """
 
     static func read(_ row: StoredRow) -> StoredLaunch {
@@ -112,7 +116,8 @@ enum LaunchColumns {
                 : LaunchedProcess(
                     pid: Int32(truncatingIfNeeded: row.int64(9)), startTicks: row.int64(10),
                     bootID: row.text(11)),
-            endedAt: row.optionalTimestamp(12), outcome: outcome(row))
+            resident: row.optionalInt64(19).map(ResidentID.init(rawValue:)),
+            asked: expiration(row), endedAt: row.optionalTimestamp(12), outcome: outcome(row))
     }
 
     private static func outcome(_ row: StoredRow) -> LaunchOutcome? {
@@ -120,9 +125,13 @@ enum LaunchColumns {
         var outcome = LaunchOutcome(
             LaunchEnding(rawValue: ending) ?? .unknown, status: row.optionalInt(14),
             output: row.optionalText(15))
-        outcome.expiration = row.optionalText(16).flatMap(ExpirationReason.init(rawValue:))
+        outcome.expiration = expiration(row)
         outcome.processorSeconds = row.optionalDouble(17)
         return outcome
+    }
+
+    private static func expiration(_ row: StoredRow) -> ExpirationReason? {
+        row.optionalText(16).flatMap(ExpirationReason.init(rawValue:))
     }
 }
 

@@ -1,6 +1,7 @@
 /// Of the first schema, what concerns hosts and background tasks.
 enum Version1Hosts {
-    /// The programs that are started for events, and the log of their launches.
+    /// The programs that are started for events, and the log of their launches; the processes of
+    /// hosts that run by themselves, and their reports of launches that were handed to them.
     static let tables: [String] = [
         """
         CREATE TABLE host (
@@ -55,6 +56,8 @@ enum Version1Hosts {
           startedAt INTEGER NOT NULL,
           -- When it is asked to end.
           deadline INTEGER NOT NULL,
+          -- resident.id of the process that takes it; NULL = the engine made its process.
+          resident INTEGER,
           -- Its process; NULL = no process could be made.
           pid INTEGER,
           -- Start time of the process.
@@ -74,6 +77,34 @@ enum Version1Hosts {
           -- Processor time of its process group.
           processorSeconds REAL,
           CHECK ((endedAt IS NULL) = (ending IS NULL))
+        ) STRICT
+        """,
+        """
+        CREATE TABLE resident (
+          -- Order of registration.
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- host.name, of a process that takes what its host is handed. Clients write the row.
+          host TEXT NOT NULL,
+          -- The process.
+          pid INTEGER NOT NULL,
+          -- Start time of the process.
+          pidStart INTEGER NOT NULL,
+          -- Boot in which it was started.
+          bootID TEXT NOT NULL
+        ) STRICT
+        """,
+        """
+        CREATE TABLE launchReport (
+          -- Order of the reports. Clients insert them, the engine deletes what it has settled.
+          id INTEGER PRIMARY KEY,
+          -- launch.id, of a launch that a resident has taken.
+          launch INTEGER NOT NULL,
+          -- Identifier of a task; NULL = the launch has ended.
+          task TEXT,
+          -- success, failure, deferred, noData.
+          result TEXT,
+          -- Status with which the launch ended.
+          status INTEGER
         ) STRICT
         """,
     ]
@@ -196,5 +227,6 @@ enum Version1Hosts {
         "CREATE INDEX transferInput ON transfer (sessionID) WHERE input > 0",
         "CREATE INDEX launchOpen ON launch (host) WHERE endedAt IS NULL",
         "CREATE INDEX launchByHost ON launch (host)",
+        "CREATE INDEX residentByHost ON resident (host)",
     ]
 }

@@ -296,6 +296,7 @@ package struct TaskQueue {
     package func settle(
         _ identifier: String, of launch: LaunchID, _ end: TaskEnd, now: Timestamp
     ) throws -> Bool {
+        try ResidentRows(connection).removeReports(of: launch, task: identifier)
         let found = try rows.carried(by: launch).first {
             $0.kind != .wakeUp && $0.request.identifier == identifier
         }

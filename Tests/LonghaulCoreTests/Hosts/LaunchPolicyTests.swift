@@ -67,6 +67,44 @@ import Testing
         }
     }
 
+    /// One that gets its events itself is launched for its tasks; a process that takes what is
+    /// handed over needs no program.
+    @Test func hostsThatRun() {
+        let task = DueTask(id: TaskID(rawValue: 1), kind: .refresh)
+        func plan(_ edit: (inout HostFacts) -> Void) -> [LaunchPolicy.Due] {
+            let facts = host {
+                $0.tasks = [task]
+                edit(&$0)
+            } session: {
+                $0.isDrained = true
+            }
+            return LaunchPolicy.plan([facts], now: now).due
+        }
+        let tasks = LaunchPolicy.Due(host: "h", session: nil, tasks: [task], reason: .task)
+        let all = LaunchPolicy.Due(
+            host: "h", session: "s", tasks: [task], reason: .sessionEvents)
+        #expect(plan { $0.isAttached = true } == [tasks])
+        #expect(plan { $0.hasResident = true } == [all])
+        #expect(plan { $0.obstacle = .missing } == [])
+        for obstacle in [LaunchObstacle.missing, .notExecutable] {
+            let found = plan {
+                $0.obstacle = obstacle
+                $0.hasResident = true
+            }
+            #expect(found == [all])
+        }
+        let removed = plan {
+            $0.obstacle = .removed
+            $0.hasResident = true
+        }
+        #expect(removed == [])
+        let busy = plan {
+            $0.isBusy = true
+            $0.hasResident = true
+        }
+        #expect(busy == [])
+    }
+
     @Test func delays() {
         let delays = (0...8).map { LaunchPolicy.delay(afterFailures: $0) }
         #expect(delays == [0, 60, 120, 240, 480, 960, 1920, 3600, 3600])

@@ -15,6 +15,11 @@ struct EventsCommand: ConsoleCommand {
               longhaul events --ack 131 --session photos
               longhaul events --ack-one 127
 
+            With --attach the program that reads the lines is the host of the session while it \
+            reads: tasks that are due and wake-ups come among them, and the results of tasks are \
+            read from standard input, {"task":ID,"result":"success"}. A line with the type \
+            "expiration" says that the time of a task is over.
+
             \(ExitStatus.help(endings))
             """)
 
@@ -31,7 +36,7 @@ struct EventsCommand: ConsoleCommand {
     @Flag(help: "Go on as more happens, until interrupted.")
     var follow = false
 
-    @Flag(help: "Be the session's host meanwhile: it is not started.")
+    @Flag(help: "Be the session's host meanwhile: it is not started, its lines come here.")
     var attach = false
 
     @Flag(help: "Only those that nobody has acknowledged.")
@@ -94,18 +99,23 @@ struct EventsCommand: ConsoleCommand {
         }
     }
 
-    private func attached(_ queue: TransferQueue) throws -> HostAttachment {
+    private func hostName(_ queue: TransferQueue) throws -> String {
         let name = session ?? ""
         guard let found = try queue.session(name) else { throw LonghaulError.noSuchSession(name) }
         guard let host = found.settings.host else {
             throw LonghaulError(.noSuchHost, "session \(TerminalText.shown(name)) has no host")
         }
-        return try queue.attach(host: host)
+        return host
     }
 
     private func followOn(_ queue: TransferQueue, _ console: Console) throws -> ExitStatus {
-        let attachment = try attach ? attached(queue) : nil
-        defer { withExtendedLifetime(attachment) {} }
+        let host = try attach ? hostName(queue) : nil
+        let attachment = try host.map { try queue.attach(host: $0) }
+        let taker = try host.map { try AttachedHost(queue, host: $0) }
+        defer {
+            taker?.leave()
+            withExtendedLifetime(attachment) {}
+        }
         let follower = try queue.followEvents(
             after: after, session: session, waitingOnly: unacknowledged)
         Signals.watch()
@@ -115,12 +125,17 @@ struct EventsCommand: ConsoleCommand {
         }
         if !isWatched { throw LonghaulError.noThread() }
         while true {
-            for event in try follower.next(timeout: Limits.followPollSeconds) {
+            let events = try follower.next(timeout: Limits.followPollSeconds) {
+                () throws(LonghaulError) in try taker?.hasNews() ?? false
+            }
+            try taker?.printNews(on: console)
+            for event in events {
                 try console.line { $0.loggedEvent(event, isForHost: attach) }
             }
             try console.flush()
             if CommandStream.hasNoReader(1) { throw Console.Closed() }
             if let signal = Signals.received {
+                taker?.leave()
                 if signal != Signals.interrupt { OwnProcess.end(by: signal) }
                 return .interrupted
             }

@@ -1,0 +1,232 @@
+package import LonghaulCore
+
+/// A process of a host that runs by itself and takes what is handed over.
+package struct StoredResident: Hashable, Sendable {
+    package var id: ResidentID
+    package var host: String
+    package var process: LaunchedProcess
+
+    package init(id: ResidentID, host: String, process: LaunchedProcess) {
+        self.id = id
+        self.host = host
+        self.process = process
+    }
+}
+
+/// What a resident process says of a launch that was handed to it.
+package struct LaunchReport: Hashable, Sendable {
+    package enum Content: Hashable, Sendable {
+        case result(task: String, TaskResult)
+        /// It has ended the launch, as a program with this exit status; `nil` = it gives the launch
+        /// back.
+        case ended(status: Int?)
+    }
+
+    package var launch: LaunchID
+    package var content: Content
+
+    package init(launch: LaunchID, content: Content) {
+        self.launch = launch
+        self.content = content
+    }
+}
+
+/// The resident processes of hosts, the launches that they are handed, and their reports, for
+/// these processes and for the engine.
+///
+/// A process that goes away gives its launches back in the transaction that removes its row, and
+/// the engine begins no launch for a row that is not there. So no launch waits for a process that
+/// does not listen.
+package struct Residents {
+    let store: Store
+
+    /// Records a process of a host, durably. Rows of processes that are not alive go.
+    package func enter(
+        _ host: String, _ process: LaunchedProcess, isAlive: (LaunchedProcess) -> Bool
+    ) throws(LonghaulError) -> StoredResident {
+        try store.write(.durable) { connection in
+            guard try HostRows(connection).find(host) != nil else { throw noSuchHost(host) }
+            for old in try ResidentRows(connection).all(of: host) where !isAlive(old.process) {
+                try ResidentRows(connection).remove(old.id)
+            }
+            try connection.run(
+                "INSERT INTO resident (host, pid, pidStart, bootID) VALUES (?1, ?2, ?3, ?4)", host,
+                Int64(process.pid), process.startTicks, process.bootID)
+            let id = ResidentID(rawValue: connection.lastInsertedRowID)
+            return StoredResident(id: id, host: host, process: process)
+        }
+    }
+
+    /// Removes the process: it takes nothing more, and gives back what it has not ended.
+    package func leave(_ id: ResidentID) throws(LonghaulError) {
+        try store.write(.durable) { connection in
+            let rows = ResidentRows(connection)
+            for launch in try rows.openLaunches(of: id) {
+                try rows.add(LaunchReport(launch: launch, content: .ended(status: nil)))
+            }
+            try rows.remove(id)
+        }
+    }
+
+    /// Whether the engine may hand something to it.
+    package func isPresent(_ id: ResidentID) throws(LonghaulError) -> Bool {
+        try store.access { try ResidentRows($0).isPresent(id) }
+    }
+
+    /// The processes of a host, the latest first.
+    package func all(of host: String) throws(LonghaulError) -> [StoredResident] {
+        try store.access { try ResidentRows($0).all(of: host) }
+    }
+
+    /// The launch that was handed to the process and that it has not ended, with its tasks and
+    /// wake-ups.
+    package func launch(
+        of id: ResidentID
+    ) throws(LonghaulError) -> (launch: StoredLaunch, tasks: [StoredTask])? {
+        try store.snapshot { connection in
+            let rows = ResidentRows(connection)
+            guard let open = try rows.openLaunches(of: id).first(where: { try !rows.hasEnd($0) }),
+                let launch = try connection.first(
+                    LaunchColumns.select + " WHERE l.id = ?1", open, read: LaunchColumns.read)
+            else { return nil }
+            return (launch, try TaskRows(connection).carried(by: open))
+        }
+    }
+
+    /// Whether the launch is to go on, for the process that it was handed to.
+    package func course(of launch: LaunchID) throws(LonghaulError) -> LaunchCourse {
+        try store.access {
+            let row = try $0.first(
+                "SELECT endedAt IS NOT NULL, expiration FROM launch WHERE id = ?1", launch
+            ) { ($0.bool(0), $0.optionalText(1)) }
+            guard let row, !row.0 else { return .ended }
+            return row.1.map { .expired(ExpirationReason(rawValue: $0) ?? .time) } ?? .goesOn
+        }
+    }
+
+    /// How many of its tasks have no result.
+    package func openTasks(of launch: LaunchID) throws(LonghaulError) -> Int {
+        try store.access {
+            try $0.first(
+                """
+                SELECT count(*) FROM task INDEXED BY taskByLaunch WHERE launch = ?1 AND kind <> 2 \
+                AND NOT EXISTS (SELECT 1 FROM launchReport r WHERE r.launch = ?1 \
+                AND r.task = identifier)
+                """, launch
+            ) { $0.int(0) }
+        } ?? 0
+    }
+
+    /// Records what the process says of its launch, durably. `false`: the launch has ended, or
+    /// carries no such task, and what is said counts no more.
+    package func add(_ report: LaunchReport) throws(LonghaulError) -> Bool {
+        try store.write(.durable) { try ResidentRows($0).add(report) }
+    }
+
+    /// What was said of open launches and is not settled, in order.
+    package func reports() throws(LonghaulError) -> [LaunchReport] {
+        try store.access { try ResidentRows($0).reports() }
+    }
+}
+
+/// The course of a launch that was handed to a resident process.
+package enum LaunchCourse: Hashable, Sendable {
+    case goesOn
+    /// The process is to end it within five seconds.
+    case expired(ExpirationReason)
+    case ended
+}
+
+/// The rows of `resident` and `launchReport`.
+struct ResidentRows {
+    let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    func isPresent(_ id: ResidentID) throws -> Bool {
+        try connection.first(
+            "SELECT EXISTS (SELECT 1 FROM resident WHERE id = ?1)", id.rawValue
+        ) { $0.bool(0) } ?? false
+    }
+
+    func all(of host: String) throws -> [StoredResident] {
+        try connection.all(
+            """
+            SELECT id, pid, pidStart, bootID FROM resident INDEXED BY residentByHost \
+            WHERE host = ?1 ORDER BY id DESC
+            """, host
+        ) { row in
+            StoredResident(
+                id: ResidentID(rawValue: row.int64(0)), host: host,
+                process: LaunchedProcess(
+                    pid: Int32(truncatingIfNeeded: row.int64(1)), startTicks: row.int64(2),
+                    bootID: row.text(3)))
+        }
+    }
+
+    func remove(_ id: ResidentID) throws {
+        try connection.run("DELETE FROM resident WHERE id = ?1", id.rawValue)
+    }
+
+    func openLaunches(of id: ResidentID) throws -> [LaunchID] {
+        try connection.all(
+            """
+            SELECT id FROM launch INDEXED BY launchOpen WHERE endedAt IS NULL AND resident = ?1 \
+            ORDER BY id
+            """, id.rawValue
+        ) { LaunchID(rawValue: $0.int64(0)) }
+    }
+
+    func hasEnd(_ launch: LaunchID) throws -> Bool {
+        try connection.first(
+            "SELECT EXISTS (SELECT 1 FROM launchReport WHERE launch = ?1 AND task IS NULL)", launch
+        ) { $0.bool(0) } ?? false
+    }
+
+    /// The first report of a task, and of the end, counts.
+    @discardableResult func add(_ report: LaunchReport) throws -> Bool {
+        var (task, result, status): (String?, String?, Int?) = (nil, nil, nil)
+        switch report.content {
+        case .result(let name, let known): (task, result) = (name, known.rawValue)
+        case .ended(let known): status = known
+        }
+        try connection.run(
+            """
+            INSERT INTO launchReport (launch, task, result, status) SELECT ?1, ?2, ?3, ?4 \
+            WHERE EXISTS (SELECT 1 FROM launch WHERE id = ?1 AND endedAt IS NULL) \
+            AND (?2 IS NULL OR EXISTS (SELECT 1 FROM task INDEXED BY taskByLaunch \
+            WHERE launch = ?1 AND identifier = ?2 AND kind <> 2)) \
+            AND NOT EXISTS (SELECT 1 FROM launchReport WHERE launch = ?1 AND task IS ?2)
+            """, report.launch, task, result, status)
+        return connection.changes > 0
+    }
+
+    func reports(of launch: LaunchID? = nil) throws -> [LaunchReport] {
+        try connection.all(
+            """
+            SELECT launch, task, result, status FROM launchReport \
+            WHERE ?1 IS NULL OR launch = ?1 ORDER BY id
+            """, launch
+        ) { row in
+            let content: LaunchReport.Content =
+                row.optionalText(1).map {
+                    .result(task: $0, TaskResult(rawValue: row.text(2)) ?? .failure)
+                } ?? .ended(status: row.optionalInt(3))
+            return LaunchReport(launch: LaunchID(rawValue: row.int64(0)), content: content)
+        }
+    }
+
+    /// - Parameter task: `nil` = all of the launch.
+    func removeReports(of launch: LaunchID, task: String? = nil) throws {
+        try connection.run(
+            "DELETE FROM launchReport WHERE launch = ?1 AND (?2 IS NULL OR task = ?2)", launch,
+            task)
+    }
+}
+
+extension Store {
+    /// The processes of hosts that run by themselves.
+    package var residents: Residents { Residents(store: self) }
+}
