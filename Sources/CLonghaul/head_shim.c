@@ -123,8 +123,26 @@ static int status_of(const char *line, size_t length) {
     return status;
 }
 
+// The reply to MDTM has the same number as that to SIZE, and comes before the address of the data
+// connection (227, 229), which comes before SIZE.
+static void note_size(lh_flow *flow, const char *line, size_t length) {
+    if (length < 4)
+        return;
+    if (memcmp(line, "22", 2) == 0)
+        flow->has_told_size = 0;
+    if (memcmp(line, "213 ", 4) != 0)
+        return;
+    int64_t size = 0;
+    size_t digits = 0;
+    for (size_t i = 4; i < length && line[i] >= '0' && line[i] <= '9' && digits < 18; i++, digits++)
+        size = size * 10 + (line[i] - '0');
+    flow->told_size = size;
+    flow->has_told_size = digits > 0;
+}
+
 // A reply of several lines ends with the one that has a blank after its number (RFC 959 §4.2).
 static void keep_reply(lh_flow *flow, const char *line, size_t length) {
+    note_size(flow, line, length);
     if (flow->reply_complete)
         flow->reply_length = 0;
     size_t room = sizeof flow->reply - flow->reply_length;

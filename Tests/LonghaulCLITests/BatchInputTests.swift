@@ -305,6 +305,7 @@ import Testing
         upload.contentType = "a/b"
         upload.partSize = 5 << 20
         upload.snapshot = true
+        upload.inPlace = true
         transfer.options.upload = upload
         wanted.options.upload = upload
         line.clear()

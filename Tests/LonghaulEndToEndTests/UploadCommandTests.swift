@@ -87,6 +87,14 @@ import Testing
         let rows = try await home.run("list", "--json").output
             .replacing("REDACTED", with: "secret")
         #expect(try await home.run("enqueue", "--input", "-", input: rows).output == "1\n")
+
+    /// Over HTTP nothing is renamed.
+    @Test func inPlaceIsForFTPAndSFTP() async throws {
+        let refusal = try await upload(["--json", "--in-place", "a", url], status: 64)
+        #expect(try refusal.rows.first?["error"]["code"] == "invalidRequest")
+        _ = try await upload(["a", "ftp://127.0.0.1:9/a"])
+        #expect(try await upload(["--in-place", "a", "ftp://127.0.0.1:9/a"]).output == "1\n")
+        #expect(try await shown(1)["options"]["inPlace"] == true)
     }
 
     @Test func keysThatAreMissingAreARefusal() async throws {

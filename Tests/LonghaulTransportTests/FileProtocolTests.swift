@@ -32,6 +32,33 @@ struct FileProtocolTests {
         #expect(isWhole)
     }
 
+    /// SIZE is advice: the file ends with its data connection, whatever was said before.
+    @Test(arguments: [0, 999_900, 1_000_000, 1_000_100])
+    func theFileEndsWithItsDataConnection(size: Int) async throws {
+        let server = try ScriptedFTPServer(
+            file: body,
+            replies: ["SIZE": "213 \(size)", "RETR": "150 comes (\(size) bytes)\r\n226 came"])
+        let wire = try Wire()
+        let part = PartFile()
+        let outcome = try await wire.run(wire.request("ftp://127.0.0.1:\(server.port)/f", part))
+        #expect(outcome.failure == nil)
+        #expect(outcome.head?.headers["content-length"] == (size == 0 ? nil : "\(size)"))
+        let isWhole = part.content == body
+        #expect(isWhole)
+    }
+
+    /// Any other last word than 226 is a failure.
+    @Test(arguments: ["426 aborted", "451 local error", "425 no"])
+    func anotherLastWord(reply: String) async throws {
+        let server = try ScriptedFTPServer(
+            file: body,
+            replies: ["SIZE": "213 \(body.count)", "RETR": "150 comes\r\n\(reply)"])
+        let wire = try Wire()
+        let outcome = try await wire.run(
+            wire.request("ftp://127.0.0.1:\(server.port)/f", PartFile()))
+        #expect(outcome.failure != nil)
+    }
+
     /// A control connection that was dropped on the way while the file came. The wait for its word
     /// would be everybody's.
     @Test func theLastWordIsNotWaitedForLong() async throws {

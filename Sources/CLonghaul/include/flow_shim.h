@@ -98,6 +98,8 @@ typedef struct lh_flow {
     char reply[192];
     size_t reply_length;
     int reply_complete;
+    int64_t told_size;  // FTP: by SIZE
+    int has_told_size;
 
     // Body.
     int state;

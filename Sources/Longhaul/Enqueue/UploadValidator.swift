@@ -98,6 +98,10 @@ enum UploadValidator {
         _ upload: UploadOptions, to url: URLParts
     ) throws(LonghaulError) {
         if let file = RemoteFile(url.url) { return try check(upload, to: file) }
+        if upload.inPlace {
+            throw LonghaulError(
+                .invalidRequest, "in place is for FTP and SFTP; leave it out")
+        }
         if upload.formField != nil {
             guard [.auto, .post].contains(upload.uploadProtocol), upload.method != .put else {
                 throw LonghaulError(.invalidRequest, "a form is sent by POST, and not resumed")

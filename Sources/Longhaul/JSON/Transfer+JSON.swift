@@ -207,6 +207,7 @@ extension UploadOptions {
         json.field("contentType", contentType)
         json.field("partSize", partSize)
         json.field("repeatable", isRepeatable)
+        json.field("inPlace", inPlace)
         json.field("ifChanged", ifChanged.rawValue)
         json.field("snapshot", snapshot)
     }

@@ -145,6 +145,9 @@ struct SendingOptions: ParsableArguments {
     @Flag(help: "A POST may be sent again where its answer was lost.")
     var repeatable = false
 
+    @Flag(help: "FTP, SFTP: send to the target itself, where the server renames nothing.")
+    var inPlace = false
+
     @Option(
         help: ArgumentHelp(
             "What to do when the file was changed: fail (default) or restart.", valueName: "what"))
@@ -162,6 +165,7 @@ struct SendingOptions: ParsableArguments {
         options.contentType = contentType
         if let partSize { options.partSize = try OptionText.size(partSize, "--part-size") }
         options.isRepeatable = repeatable
+        options.inPlace = inPlace
         options.ifChanged = ifChanged
         options.snapshot = snapshot
         return options

@@ -84,8 +84,8 @@ struct JSONRequest {
 
     /// Those of uploads alone.
     static let uploadNames: Set<String> = [
-        "protocol", "method", "form", "contentType", "partSize", "repeatable", "ifChanged",
-        "snapshot",
+        "protocol", "method", "form", "contentType", "partSize", "repeatable", "inPlace",
+        "ifChanged", "snapshot",
     ]
 
     /// What a printed transfer says besides: it asks for nothing.
@@ -282,6 +282,7 @@ struct JSONRequest {
         case "contentType": upload.contentType = try scanner.string()
         case "partSize": upload.partSize = try size(key, &scanner)
         case "repeatable": upload.isRepeatable = try scanner.bool()
+        case "inPlace": upload.inPlace = try scanner.bool()
         case "ifChanged": upload.ifChanged = try choice(SourceChangePolicy.self)
         case "snapshot": upload.snapshot = try scanner.bool()
         default: throw JSONRequest.unknown(key)

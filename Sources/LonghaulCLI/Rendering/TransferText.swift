@@ -259,6 +259,7 @@ enum OptionLines {
             ("Content type", upload.contentType),
             ("Part size", upload.partSize.map(Units.size)),
             ("Repeatable", upload.isRepeatable ? "yes" : nil),
+            ("In place", upload.inPlace ? "yes" : nil),
             ("If changed", upload.ifChanged == usual.ifChanged ? nil : upload.ifChanged.rawValue),
             ("Snapshot", upload.snapshot ? "yes" : nil),
             ("Profile", upload.profile.map { "\($0.name) in \($0.credentialsFile)" }),

@@ -8,6 +8,8 @@ package struct FetchBytes: Sendable {
     package internal(set) var have: ByteRanges
     /// A 206 came: the origin honours ranges for this version.
     var rangesProven = false
+    /// The server has not said yet that these are all bytes: see ``ResponseHead/bodyEnd(length:)``.
+    var isLengthAdvice = false
     var checkpoints = Checkpoints()
 
     init(_ state: FetchState) {
@@ -17,7 +19,7 @@ package struct FetchBytes: Sendable {
 
     /// Every byte is there.
     var isWhole: Bool {
-        guard let total = state.bytesTotal else { return false }
+        guard let total = state.bytesTotal, !isLengthAdvice else { return false }
         return have.contains(0..<total)
     }
 

@@ -34,11 +34,12 @@ extension FetchWire {
         after ended: EndedRequest, _ context: FetchContext, _ step: inout FetchStep
     ) -> WireOutcome? {
         let (segment, failure) = (ended.segment, ended.failure)
-        if segment.bringsTheWhole, bytes.state.bytesTotal == nil, failure == nil,
-            ended.end.failure == nil
+        if segment.bringsTheWhole, bytes.state.bytesTotal == nil || bytes.isLengthAdvice,
+            failure == nil, ended.end.failure == nil, let length = ended.length
         {
             // The framing ended as it should, and nothing else promised a length.
-            bytes.state.bytesTotal = ended.length
+            bytes.state.bytesTotal = length
+            bytes.isLengthAdvice = false
         }
         if bytes.isWhole, fromZero == nil, failure == nil || failure?.kind == .transient {
             return wholeOnWire(context, &step)

@@ -9,6 +9,7 @@ extension FetchWire {
             segment.ask, head, pinned: bytes.state.validator,
             maxSize: target.request.options.maxSize)
         segments[index].head = head
+        bytes.isLengthAdvice = head.scheme == .ftp
         heard(index, at: context.now.monotonic)
         segments[index].judgement = judgement
         run.lastHTTPVersion = head.httpVersion
@@ -35,7 +36,7 @@ extension FetchWire {
             bytes.state.effectiveURL = head.effectiveURL
         case .restart(let reason, let validator):
             voidBytes(reason, &step)
-            segments[index].begins(at: 0, end: validator.length)
+            segments[index].begins(at: 0, end: head.bodyEnd(length: validator.length))
             pin(validator, head, key, context, &step)
         case .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .fail, .empty:
             // The transport reads no body of these; what they mean is settled when the request has
@@ -99,7 +100,9 @@ extension FetchWire {
         segments[index].isOpen = false
         held = HeldBody(
             key: key,
-            plan: BodyPlan(position: 0, end: validator.length ?? target.request.options.maxSize))
+            plan: BodyPlan(
+                position: 0,
+                end: head.bodyEnd(length: validator.length) ?? target.request.options.maxSize))
         bytes.state.isPrefetched = false
         step.writes.append(.save(bytes.state))
         if case .restart = decision {

@@ -21,6 +21,9 @@ package struct FetchWire: Sendable {
         nextSerial = firstSerial
         bytes.findSource(in: target)
         if !state.mayHaveItsName { bytes.state.publication = nil }
+        // Where it is about to have its name, it was whole.
+        bytes.isLengthAdvice =
+            bytes.state.publication == nil && ResponseHead.Scheme(of: url) == .ftp
     }
 
     // MARK: - Sources

@@ -36,6 +36,7 @@ extension UploadMachine {
             upload.mustAsk = true
             upload.listedThrough = nil
             upload.isForgotten = false
+            if upload.swap != nil { upload.swap = .unknown }
             // The last request of all to S3, too.
             if upload.dialect == .s3, have.count == version.size { upload.mayHaveArrived = true }
         }

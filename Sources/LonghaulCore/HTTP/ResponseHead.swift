@@ -59,3 +59,11 @@ package struct ResponseHead: Hashable, Sendable {
         return bodyLength.map { $0 != total } ?? false
     }
 }
+
+extension ResponseHead {
+    /// Where the body ends that has the whole file. Over FTP the length is what SIZE says, which is
+    /// advice (RFC 3659 §4): there the file ends with the data connection and 226 (RFC 959 §3.4).
+    package func bodyEnd(length: Int64?) -> Int64? {
+        scheme == .ftp ? nil : length
+    }
+}

@@ -80,6 +80,19 @@ package struct FetchState: Hashable, Sendable {
     package var mayHaveItsName: Bool { publication != nil && isDurable }
 }
 
+/// How a file gets a name over FTP and SFTP that another file has, which the server does not replace
+/// by renaming.
+package enum RemoteSwap: String, Hashable, Codable, Sendable {
+    /// By one request the old file is renamed aside and the new one in its place.
+    case swapping
+    /// That was refused, and the old file gets its name back if it had lost it.
+    case restoring
+    /// The old file may stand aside: a request was broken off, and the new one is renamed next.
+    case unknown
+    /// The new file has its name, and the old one is deleted.
+    case tidying
+}
+
 /// What is known of an upload besides the offset that the server has acknowledged
 /// (``FetchState/durable``). A part of the fetch's row.
 package struct UploadState: Hashable, Codable, Sendable {
@@ -122,8 +135,12 @@ package struct UploadState: Hashable, Codable, Sendable {
     package var begunAt: Timestamp?
     /// Of S3: the server does not know the upload any more, and may have made the object of it.
     package var isForgotten = false
-    /// Over FTP and SFTP: the server has refused to replace the target by renaming the file.
-    package var isRenameRefused = false
+    /// Over FTP and SFTP, where the server has refused to rename the file to the target.
+    package var swap: RemoteSwap?
+    /// The server's words for that.
+    package var renameRefusal: String?
+    /// Over FTP: times that the server has refused to append since it last did.
+    package var refusedAppends = 0
 
     package init() {}
 }

@@ -56,6 +56,8 @@ struct ResumeJudge {
             status: head.status, retryAfter: head.headers.retryAfter(now: head.receivedAt))
     }
 
+    private func bodyEnd(_ answer: Validator) -> Int64? { head.bodyEnd(length: answer.length) }
+
     private var holdsBytes: Bool { ask.proof != .nothingHeld }
 
     /// - Parameter known: Bytes that the file has, or has at least while its length is not known.
@@ -104,7 +106,7 @@ struct ResumeJudge {
         if isForeignPage(answer) { return ResumeJudgement(.fail(FailureTable.foreignPage)) }
         if let refusal = tooLarge(answer.length) { return refusal }
         switch ask.proof {
-        case .nothingHeld: return ResumeJudgement(.fresh(answer, length: answer.length))
+        case .nothingHeld: return ResumeJudgement(.fresh(answer, length: bodyEnd(answer)))
         case .restarting(let reason): return ResumeJudgement(.restart(reason, answer))
         case .entityTag, .date, .overlap, .sizeAndTime, .skipping: break
         }
@@ -228,7 +230,7 @@ struct ResumeJudge {
                 .restartFromZero(.changed(evidence)),
                 learned: ask.isConditional ? .mishandlesIfRange : nil)
         }
-        if !ask.isExtra, let length = answer.length, length < ask.position {
+        if !ask.isExtra, let length = bodyEnd(answer), length < ask.position {
             return ResumeJudgement(.restartFromZero(.changed(.length)))
         }
         if let rangeEnd, rangeEnd <= ask.position, rangeEnd < answer.length ?? .max {
@@ -266,7 +268,7 @@ struct ResumeJudge {
         }
         var plan = BodyPlan(
             skip: early - (overlap - ask.overlap), compare: overlap,
-            position: ask.position - overlap, end: rangeEnd ?? ask.end ?? answer.length)
+            position: ask.position - overlap, end: rangeEnd ?? ask.end ?? bodyEnd(answer))
         // RFC 9110 §15.3.7 allows fewer bytes than asked for, and no more; small servers that know
         // `bytes=a-` alone send all the rest. The bytes are of the pinned version all the same.
         if let asked = ask.end, let end = rangeEnd, end > asked {

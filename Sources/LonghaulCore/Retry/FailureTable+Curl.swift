@@ -205,15 +205,15 @@ extension FailureTable {
             return Row(
                 kind: .needsInput, code: .notFound, what: "the server has no such file",
                 advice: "give another URL with `set --url`, then `resume`")
-        case 31, 33, 36,
+        case 21, 31, 33, 36,
             19 where FTPReply.refusesRestart(text):
-            // FTP_COULDNT_USE_REST, RANGE_ERROR, BAD_DOWNLOAD_RESUME; FTP_COULDNT_RETR_FILE, with
-            // the server's reply
+            // QUOTE_ERROR, as REST is sent as a command; FTP_COULDNT_USE_REST, RANGE_ERROR,
+            // BAD_DOWNLOAD_RESUME; FTP_COULDNT_RETR_FILE, with the server's reply
             return Row(
                 kind: .restartFromZero, code: .network, what: "the server cannot resume")
-        case 10...15, 17, 19, 21, 30, 79, 84, 87, 88:
+        case 10...15, 17, 19, 30, 79, 84, 87, 88:
             // FTP_ACCEPT_FAILED … FTP_CANT_GET_HOST, FTP_COULDNT_SET_TYPE, FTP_COULDNT_RETR_FILE,
-            // QUOTE_ERROR, FTP_PORT_FAILED, SSH, FTP_PRET_FAILED, FTP_BAD_FILE_LIST, CHUNK_FAILED
+            // FTP_PORT_FAILED, SSH, FTP_PRET_FAILED, FTP_BAD_FILE_LIST, CHUNK_FAILED
             return Row(
                 kind: .transient, code: .serverError, what: "the server's answer was unusable",
                 blamesOrigin: true)

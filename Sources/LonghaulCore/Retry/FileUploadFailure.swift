@@ -34,7 +34,17 @@ enum FileUploadFailure {
         place(
             21, text, .forbidden,
             "the server has the whole file, and refuses to give it its name",
-            "check the target and your rights there, then `resume`")
+            "check the target and your rights there, then `resume`; or give the same upload with "
+                + "--in-place, for a server that renames nothing")
+    }
+
+    /// The server says that this may pass (RFC 959 §4.2.1).
+    static func renameRefusedNow(_ text: String) -> Failure {
+        var error = LonghaulError(
+            .serverError,
+            "the server has the whole file, and does not give it its name now\(detail(text))")
+        error.curlCode = 21
+        return Failure(.transient, error, blamesOrigin: true)
     }
 
     private static func place(

@@ -16,6 +16,10 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     /// (ioctl_ficlone(2)). It survives crashes, and goes when the upload completes, is cancelled or
     /// removed. Default `false`.
     public var snapshot = false
+    /// Over FTP and SFTP: the bytes go to the target itself and not to a temporary file that is
+    /// renamed, for servers that rename nothing. After a break the whole file is sent again. Until
+    /// then the target is incomplete. Default `false`.
+    public var inPlace = false
     /// The field `Content-Type`; default `application/octet-stream`.
     public var contentType: String?
     /// Bytes of one part of an S3 multipart upload; `nil` = from the file's length.

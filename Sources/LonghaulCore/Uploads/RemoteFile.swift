@@ -61,10 +61,19 @@ package struct RemoteFile: Hashable, Sendable {
     ///
     /// - Parameter source: The version that was handed over: the name stays when it is changed.
     func temporaryName(_ transfer: TransferID, _ source: SourceVersion?) -> String {
+        hiddenName(transfer, source) + "part"
+    }
+
+    /// The name under which the old file stands until the new one has its name.
+    func asideName(_ transfer: TransferID, _ source: SourceVersion?) -> String {
+        hiddenName(transfer, source) + "old"
+    }
+
+    private func hiddenName(_ transfer: TransferID, _ source: SourceVersion?) -> String {
         let mark = source.map { String(UInt64(bitPattern: $0.changed) ^ $0.inode << 20, radix: 36) }
         // Names have at most 255 bytes nearly everywhere.
         let shown = name.utf8.count <= 180 ? name : ""
-        return ".\(shown).\(transfer)-\(mark ?? "0").longhaul-part"
+        return ".\(shown).\(transfer)-\(mark ?? "0").longhaul-"
     }
 
     // MARK: - Commands
@@ -76,6 +85,11 @@ package struct RemoteFile: Hashable, Sendable {
         case .ftp: ["RNFR \(name)", "RNTO \(other)"]
         case .sftp: ["rename \(quoted(name)) \(quoted(other))"]
         }
+    }
+
+    /// It may be missing, and the other one may stand in the way.
+    func renamingIfPossible(_ name: String, to other: String) -> [String] {
+        renaming(name, to: other).map { "*" + $0 }
     }
 
     /// It may be missing.

@@ -3,12 +3,21 @@ extension UploadJudge {
     /// - Parameter head: libcurl has succeeded; of a question, with the file's size.
     mutating func judgeRemoteFile(_ head: ResponseHead?) -> UploadVerdict {
         switch exchange.purpose {
+        case .whole where options.inPlace:
+            guard head != nil else { return .failed(failure) }
+            offset = size
+            return .done
         case .whole, .complete:
-            guard head != nil else { return endedUnnamed() }
+            guard head != nil || state.swap == .tidying else { return endedUnnamed() }
+            if state.swap == .restoring {
+                state.swap = nil
+                return refusedName()
+            }
             offset = size
             return .done
         case .append:
             guard head != nil else { return appendBroke() }
+            state.refusedAppends = 0
             // An earlier connection may have delivered some bytes after the server was asked: then
             // the file is longer than it may be.
             offset = exchange.range.upperBound
@@ -29,7 +38,10 @@ extension UploadJudge {
             // Only the last request could take the temporary name away.
             if told != size { return begunAnew("the file did not get its name at the server") }
             offset = size
-            return .done
+            if state.swap == nil { return .done }
+            // What stands aside is of no more use.
+            (state.mustAsk, state.swap) = (false, .tidying)
+            return .goOn
         }
         if told > min(state.sentBound, size) {
             return begunAnew("the server claims \(told) bytes, which were never sent")
@@ -39,7 +51,6 @@ extension UploadJudge {
         }
         state.mustAsk = false
         state.mayHaveArrived = false
-        if told < size { state.isRenameRefused = false }
         offset = told
         return .goOn
     }
@@ -60,12 +71,9 @@ extension UploadJudge {
     private mutating func endedUnnamed() -> UploadVerdict {
         let isWhole = exchange.purpose == .whole
         let sent = min(end.bytesSent, size)
-        if isCode(.commandRefused) {
-            if state.isRenameRefused { return .failed(FileUploadFailure.refusedRename(curlText)) }
-            state.isRenameRefused = true
-            state.mustAsk = true
-            return .goOn
-        }
+        if isCode(.commandRefused) { return renameRefused() }
+        // How far the commands came is not known.
+        if state.swap != nil { state.swap = .unknown }
         if isWhole {
             state.sentBound = max(floor, sent)
             state.mayHaveArrived = sent >= size
@@ -75,10 +83,39 @@ extension UploadJudge {
         return state.mustAsk && failure.kind == .transient ? .askAfter(failure) : .failed(failure)
     }
 
+    /// All bytes are at the server. Where the target stands in the way, it is renamed aside; if that
+    /// does not help, it gets its name back. Nothing is deleted for it.
+    private mutating func renameRefused() -> UploadVerdict {
+        offset = size
+        state.sentBound = size
+        (state.mustAsk, state.mayHaveArrived) = (false, false)
+        let mayPass = curlText.hasPrefix("4")
+        if state.swap != .restoring { state.renameRefusal = curlText }
+        switch state.swap {
+        case .unknown where !mayPass, nil where !mayPass: state.swap = .swapping
+        case .swapping: state.swap = .restoring
+        case .unknown, nil: return .failed(FileUploadFailure.renameRefusedNow(curlText))
+        case .restoring, .tidying:
+            // Nothing stands aside, or it stays there.
+            state.swap = .unknown
+            return refusedName()
+        }
+        return .goOn
+    }
+
+    private mutating func refusedName() -> UploadVerdict {
+        (state.mustAsk, state.mayHaveArrived) = (false, false)
+        return .failed(FileUploadFailure.refusedRename(state.renameRefusal ?? curlText))
+    }
+
     private mutating func appendBroke() -> UploadVerdict {
         let failure = failure
-        if isCode(.uploadRefused), failure.kind != .transient {
-            return begunAnew("the server does not append to files")
+        if isCode(.uploadRefused) {
+            // A file that is in use, or in fact that appending is not allowed (ProFTPD says so).
+            if curlText.hasPrefix("450") || curlText.hasPrefix("451") { state.refusedAppends += 1 }
+            if failure.kind != .transient || state.refusedAppends >= Limits.refusedAppends {
+                return begunAnew("the server does not append to files")
+            }
         }
         state.sentBound = max(floor, offset, exchange.range.lowerBound + end.bytesSent)
         state.mustAsk = true
@@ -91,7 +128,7 @@ extension UploadJudge {
         lost = reason
         state.mustAsk = false
         state.mayHaveArrived = false
-        state.isRenameRefused = false
+        if state.swap != nil { state.swap = .unknown }
         state.sentBound = 0
         offset = 0
         return .conflict(Failure(.transient, LonghaulError(.serverError, reason)))

@@ -124,6 +124,7 @@ extension TransferOptions {
         }
         if let upload = new.upload {
             if upload.isRepeatable { options.upload?.isRepeatable = true }
+            if upload.inPlace { options.upload?.inPlace = true }
             if upload.ifChanged != .fail { options.upload?.ifChanged = upload.ifChanged }
             if let type = upload.contentType { options.upload?.contentType = type }
         }

@@ -124,7 +124,9 @@ extension EasyHandle {
     /// length is that of the bytes to come.
     private func fileHead(_ running: RunningRequest) -> ResponseHead {
         var headers = HeaderFields()
-        var length = curl.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+        var length =
+            flow.sizeByFTP.map { $0 - running.request.offset }
+            ?? curl.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
         // Over SFTP libcurl reports no length for an empty file; its success shows it. Some FTP
         // servers report 0 for every file, and then send it.
         if length <= 0 { length = flow.pointer.pointee.first_chunk == 0 ? 0 : -1 }

@@ -100,6 +100,7 @@ struct HandleOptions {
             }
         default:
             setFileProtocol(flow)
+            if request.upload == nil { receiveFile(scheme, &lists) }
             if let upload = request.upload,
                 let failure = sendFile(upload, scheme, flow, &lists)
             {
@@ -150,13 +151,31 @@ struct HandleOptions {
     private func setFileProtocol(_ flow: ResponseFlow) {
         lh_flow_bound(flow.pointer, curl.pointer)
         curl.set(CURLOPT_FILETIME, 1)
-        if request.offset > 0 { curl.set(CURLOPT_RESUME_FROM_LARGE, offset: request.offset) }
         if let key = request.connection.clientKey { curl.set(CURLOPT_SSH_PRIVATE_KEYFILE, key) }
         // Without a file libcurl would accept any host key; with a file that does not exist it
         // accepts none.
         if !request.connection.insecure {
             let file = configuration.knownHostsFile ?? CurlGlobal.defaultKnownHostsFile()
             curl.set(CURLOPT_SSH_KNOWNHOSTS, file ?? "/dev/null")
+        }
+    }
+
+    /// Over FTP libcurl would end the body where SIZE, or the text of the reply to RETR, says that
+    /// it ends, and call that a success. Without a look at these it reads to the end of the data
+    /// connection, and wants 226; SIZE and REST are for us to send then.
+    private func receiveFile(_ scheme: String, _ lists: inout RequestLists) {
+        let isByHTTP = running.proxy.map { !$0.lowercased().hasPrefix("socks") } ?? false
+        if scheme == "sftp" || isByHTTP {
+            if request.offset > 0 { curl.set(CURLOPT_RESUME_FROM_LARGE, offset: request.offset) }
+            return
+        }
+        curl.set(CURLOPT_IGNORE_CONTENT_LENGTH, 1)
+        if let file = RemoteFile(url), file.problem == nil {
+            lists.before.append("*SIZE \(file.name)")
+        }
+        if request.offset > 0 { lists.before.append("REST \(request.offset)") }
+        if let first = lists.before.first {
+            lh_easy_setopt_list(curl.pointer, CURLOPT_PREQUOTE, first)
         }
     }
 

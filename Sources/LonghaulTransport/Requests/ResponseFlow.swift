@@ -39,6 +39,11 @@ struct ResponseFlow {
         }
     }
 
+    /// What SIZE has told.
+    var sizeByFTP: Int64? {
+        pointer.pointee.has_told_size == 0 ? nil : pointer.pointee.told_size
+    }
+
     // MARK: - Body
 
     /// Directs the body to the place in the plan.

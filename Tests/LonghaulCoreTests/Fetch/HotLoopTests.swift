@@ -251,6 +251,42 @@ import Testing
         #expect(totals.bytesTotal == size && log.requests.count == 2)
     }
 
+    /// What SIZE said, what comes before the cut, and the requests until the file is whole. At the
+    /// end of the data connection 226 was said.
+    @Test(arguments: [
+        (Int64(0), Int64(200_000), 2), (900, 200_000, 2), (299_900, 200_000, 2),
+        (299_900, 299_950, 2), (300_000, 300_000, 2), (300_000, 200_000, 2),
+    ])
+    func aSizeBelowTheTruthOverFTP(told: Int64, cut: Int64, requests: Int) {
+        let size: Int64 = 300_000
+        let date = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT"
+        let log = download("ftp://h/f") { ask, number in
+            var head = head(ask.ask.start > 0 ? 206 : 200, date, scheme: .ftp)
+            if told > ask.ask.start {
+                head.headers["Content-Length"] = "\(told - ask.ask.start)"
+            }
+            return number == 0
+                ? Self.body(ask, head, through: cut, .curl(code: 18, text: "426", osError: 0))
+                : Self.body(ask, head, through: size)
+        }
+        guard case .completed(_, _, let totals)? = log.end else {
+            Issue.record("\(String(describing: log.end)) \(log.requests)")
+            return
+        }
+        #expect(totals.bytesTotal == size && log.requests.count <= requests + 1)
+    }
+
+    /// Fewer bytes than SIZE said are an interruption, with 226 as well.
+    @Test func aSizeAboveTheTruthOverFTP() {
+        let log = download("ftp://h/f") { ask, _ in
+            let head = head(
+                ask.ask.start > 0 ? 206 : 200, "Content-Length: \(300_100 - ask.ask.start)",
+                "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT", scheme: .ftp)
+            return Self.body(ask, head, through: 300_000)
+        }
+        expectPauses(log, perRun: 2)
+    }
+
     /// Each answer brings a few bytes and breaks off.
     @Test(arguments: [Int64?.none, 3_000_000])
     func aDownloadThatGainsTooLittle(length: Int64?) {

@@ -10,11 +10,12 @@ import Testing
         TransferID(rawValue: 7), source)
 
     private func plan(
-        _ url: String, _ state: UploadState, offset: Int64 = 0
+        _ url: String, _ state: UploadState, offset: Int64 = 0, inPlace: Bool = false
     ) throws -> UploadExchange {
         var request = TransferRequest(url: url, destination: .file("/f"))
         var options = UploadOptions()
         options.source = Self.source
+        options.inPlace = inPlace
         request.options.upload = options
         return try #require(
             UploadPlan(
@@ -38,6 +39,19 @@ import Testing
         #expect(
             sftp.body.commands.after == ["rename \"d/\(quoted)\" \"d/a\\\" b\""])
         #expect(sftp.url.hasPrefix("sftp://h/~/d/.a%22%20b.7-"))
+    }
+
+    /// Nothing is renamed, and nothing is continued: what stands there may be another file.
+    @Test(arguments: [false, true]) func inPlace(hasBegun: Bool) throws {
+        var state = UploadState()
+        state.dialect = .remoteFile
+        if hasBegun { (state.address, state.mustAsk) = (Self.temporary, true) }
+        let exchange = try plan("ftp://h/d/a", state, offset: hasBegun ? 1000 : 0, inPlace: true)
+        #expect(exchange.purpose == .whole && exchange.url == "ftp://h/d/a")
+        #expect(exchange.range == 0..<Self.source.size && exchange.address == nil)
+        #expect(exchange.body.commands.before.isEmpty)
+        let name = try #require(Self.temporary)
+        #expect(exchange.body.commands.after == (hasBegun ? ["*DELE \(name)"] : []))
     }
 
     @Test(arguments: [
@@ -81,25 +95,6 @@ import Testing
         state.sentBound = Self.source.size
         state.mayHaveArrived = true
         return (exchange, state)
-    }
-
-    @Test func aTargetThatIsNotReplacedIsRemovedOnceTheFileIsThere() throws {
-        let (exchange, state) = try sentWhole()
-        var (judge, verdict) = judge(exchange, state, code: 21, text: "550 exists", sent: 4 << 20)
-        #expect(verdict == .goOn)
-        let ask = try plan("ftp://h/d/a", judge.state)
-        #expect(ask.purpose == .ask)
-        (judge, verdict) = self.judge(ask, judge.state, told: 4 << 20)
-        #expect(verdict == .goOn)
-        let complete = try plan("ftp://h/d/a", judge.state, offset: judge.offset)
-        #expect(complete.purpose == .complete && complete.url == "ftp://h/d/")
-        #expect(complete.body.commands.before.first == "*DELE a")
-        (judge, verdict) = self.judge(complete, judge.state, offset: 4 << 20, code: 21)
-        guard case .failed(let failure) = verdict else {
-            Issue.record("\(verdict)")
-            return
-        }
-        #expect(failure.kind == .needsInput && failure.error.code == .forbidden)
     }
 
     /// (size of the temporary file, of the target; `nil` = there is none) and whether it is done.
@@ -158,12 +153,24 @@ import Testing
         #expect(failure.kind == kind, "\(failure.error.message)")
     }
 
-    @Test func aServerThatDoesNotAppendGetsTheWholeFile() throws {
+    /// (the server's reply to APPE, refusals after which the whole file is sent)
+    @Test(
+        arguments: [
+            ("550 no", 1), ("502 not implemented", 1), ("451 Append/Restart not permitted", 2),
+            ("450 busy", 2),
+        ] as [(String, Int)])
+    func aServerThatDoesNotAppendGetsTheWholeFile(_ reply: String, _ refusals: Int) throws {
         var (_, state) = try sentWhole()
         state.mayHaveArrived = false
         let append = try plan("ftp://h/d/a", state, offset: 1 << 20)
-        let (judge, _) = judge(append, state, offset: 1 << 20, code: 25, text: "550 no")
-        #expect(judge.lost != nil)
+        var judge = UploadJudge(
+            append, SegmentEnd(failure: nil, writtenThrough: 0, bytesReceived: 0), state,
+            offset: 1 << 20, size: Self.source.size, UploadOptions())
+        for refusal in 1...refusals {
+            (judge, _) = self.judge(
+                append, judge.state, offset: 1 << 20, code: 25, text: reply)
+            #expect((judge.lost != nil) == (refusal == refusals))
+        }
         #expect(try plan("ftp://h/d/a", judge.state, offset: judge.offset).purpose == .whole)
     }
 }

@@ -5,7 +5,8 @@
 struct RepeatedRequests {
     /// What the server does with a request: the head of its answer, and the request's end.
     typealias Answer = (head: ResponseHead?, end: SegmentEnd)
-    typealias UploadServer = (_ exchange: UploadExchange, _ number: Int) -> Answer
+    /// `nil` = the engine is killed while the request is out.
+    typealias UploadServer = (_ exchange: UploadExchange, _ number: Int) -> Answer?
     typealias DownloadServer = (_ ask: SegmentAsk, _ number: Int) -> Answer
 
     private(set) var requests: [(what: String, at: Double)] = []
@@ -19,6 +20,7 @@ struct RepeatedRequests {
     private let download: DownloadServer
     private var state = FetchState(id: FetchID(rawValue: 1))
     private var seconds = 0.0
+    private var isKilled = false
     /// What each request takes.
     private let latency = 0.002
 
@@ -57,7 +59,8 @@ struct RepeatedRequests {
             let event = events.removeFirst()
             perform(machine.handle(event, in: context), &events, &readyAt)
         }
-        precondition(machine.stage == .left, "the run came to a halt")
+        precondition(machine.stage == .left || isKilled, "the run came to a halt")
+        isKilled = false
         state.attempts = requests.count
         seconds = readyAt ?? seconds
     }
@@ -95,7 +98,12 @@ struct RepeatedRequests {
                         FileIdentity(device: 1, inode: 1), path: "/d/.f.1.longhaul-part",
                         created: state.partIdentity == nil))
             case .send(let ask):
-                let answer = upload(ask.exchange, requests.count)
+                guard let answer = upload(ask.exchange, requests.count) else {
+                    isKilled = true
+                    events = []
+                    requests.append(("\(ask.exchange.purpose)", seconds))
+                    continue
+                }
                 append("\(ask.exchange.purpose)", ask.key, answer, &events)
             case .ask(let ask):
                 let answer = download(ask, requests.count)

@@ -457,7 +457,16 @@ import Testing
         Row(
             "offset honoured", bySizeAndTime, young,
             head(206, "Content-Length: 700", dateField, scheme: .ftp),
+            .append(BodyPlan(compare: 100, position: 300))),
+        Row(
+            "offset honoured, SFTP", bySizeAndTime, young,
+            head(206, "Content-Length: 700", dateField, scheme: .sftp),
             .append(BodyPlan(compare: 100, position: 300, end: 1000))),
+        Row(
+            "more is held than SIZE says", bySizeAndTime,
+            Validator(lastModified: date, length: 350),
+            head(206, "Content-Length: 50", dateField, scheme: .ftp),
+            .append(BodyPlan(compare: 100, position: 300))),
         Row(
             "offset honoured, another size", bySizeAndTime, young,
             head(206, "Content-Length: 701", dateField, scheme: .ftp),
