@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "netlink_shim.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/if_arp.h>
@@ -45,17 +46,20 @@ int lh_route_watch(void) {
     return netlink_socket(
         NETLINK_ROUTE,
         RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE
-            | RTMGRP_IPV6_ROUTE,
+            | RTMGRP_IPV6_ROUTE | RTMGRP_IPV4_RULE | 1 << (RTNLGRP_IPV6_RULE - 1),
         SOCK_NONBLOCK);
 }
 
-// Only default routes matter: a router may change thousands of others.
+// Only default routes matter, and those to large parts of the Internet, by which VPNs pass them: a
+// router may change thousands of others.
+enum { large_bits = 8 };
+
 static int matters(const struct nlmsghdr *message) {
     switch (message->nlmsg_type) {
     case RTM_NEWROUTE:
     case RTM_DELROUTE:
         return message->nlmsg_len < NLMSG_LENGTH(sizeof(struct rtmsg))
-            || ((const struct rtmsg *)NLMSG_DATA(message))->rtm_dst_len == 0;
+            || ((const struct rtmsg *)NLMSG_DATA(message))->rtm_dst_len <= large_bits;
     default:
         return 1;
     }
@@ -85,17 +89,16 @@ int lh_route_watch_take(int descriptor) {
 // MARK: state
 
 typedef struct tables {
-    lh_link *links;
-    size_t link_count, link_capacity;
-    lh_default_route *routes;
-    size_t route_count, route_capacity;
+    lh_network *network;
+    size_t link_capacity, address_capacity, route_capacity;
 } tables;
 
 static void take_link(tables *tables, const struct nlmsghdr *message) {
     const struct ifinfomsg *info = NLMSG_DATA(message);
-    if (tables->link_count == tables->link_capacity)
+    lh_network *network = tables->network;
+    if (network->link_count == tables->link_capacity)
         return;
-    lh_link *link = &tables->links[tables->link_count++];
+    lh_link *link = &network->links[network->link_count++];
     memset(link, 0, sizeof *link);
     link->index = info->ifi_index;
     link->is_up = (info->ifi_flags & IFF_UP) && (info->ifi_flags & IFF_RUNNING);
@@ -119,24 +122,31 @@ static void take_link(tables *tables, const struct nlmsghdr *message) {
 
 static void take_address(tables *tables, const struct nlmsghdr *message) {
     const struct ifaddrmsg *info = NLMSG_DATA(message);
+    lh_network *network = tables->network;
     uint32_t flags = info->ifa_flags;
+    lh_address address = {
+        .link = (int)info->ifa_index, .is_ipv6 = info->ifa_family == AF_INET6,
+        .prefix_bits = info->ifa_prefixlen};
     int length = (int)IFA_PAYLOAD(message);
     for (struct rtattr *field = IFA_RTA(info); RTA_OK(field, length);
          field = RTA_NEXT(field, length))
         if (field->rta_type == IFA_FLAGS)
             memcpy(&flags, RTA_DATA(field), sizeof flags);
+        else if (field->rta_type == IFA_ADDRESS && RTA_PAYLOAD(field) <= sizeof address.bytes)
+            memcpy(address.bytes, RTA_DATA(field), RTA_PAYLOAD(field));
     // The scope is too narrow, or the address is not yet known to be unique (RFC 4862 §5.4).
-    if (info->ifa_scope >= RT_SCOPE_LINK || (flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED)))
+    if (info->ifa_scope >= RT_SCOPE_LINK || (flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED))
+        || network->address_count == tables->address_capacity)
         return;
-    for (size_t i = 0; i < tables->link_count; i++)
-        if (tables->links[i].index == (int)info->ifa_index)
-            tables->links[i].has_address = 1;
+    address.is_deprecated = (flags & IFA_F_DEPRECATED) != 0;
+    network->addresses[network->address_count++] = address;
 }
 
 static void take_route(tables *tables, const struct nlmsghdr *message) {
     const struct rtmsg *info = NLMSG_DATA(message);
+    lh_network *network = tables->network;
     if (info->rtm_dst_len != 0 || info->rtm_type != RTN_UNICAST
-        || info->rtm_table != RT_TABLE_MAIN || tables->route_count == tables->route_capacity)
+        || info->rtm_table != RT_TABLE_MAIN || network->route_count == tables->route_capacity)
         return;
     lh_default_route route = {.is_ipv6 = info->rtm_family == AF_INET6};
     int length = (int)RTM_PAYLOAD(message);
@@ -150,7 +160,7 @@ static void take_route(tables *tables, const struct nlmsghdr *message) {
             route.link = ((struct rtnexthop *)RTA_DATA(field))->rtnh_ifindex;
     }
     if (route.link != 0)
-        tables->routes[tables->route_count++] = route;
+        network->routes[network->route_count++] = route;
 }
 
 static void take(tables *tables, const struct nlmsghdr *message) {
@@ -207,12 +217,59 @@ static int dump(int descriptor, const void *request, size_t size, tables *tables
             .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP}, \
         .body = {__VA_ARGS__}}
 
+// Which way the kernel takes to an address far outside (of a root name server): with policies and
+// several tables the routes alone do not tell. Nothing is sent.
+static int ask_outward(int descriptor, int family, const char *text, lh_outward_route *outward) {
+    static __thread char buffer[piece_bytes] __attribute__((aligned(NLMSG_ALIGNTO)));
+    struct {
+        struct nlmsghdr header;
+        struct rtmsg body;
+        struct rtattr field;
+        unsigned char bytes[16];
+    } request = {
+        .header = {.nlmsg_type = RTM_GETROUTE, .nlmsg_flags = NLM_F_REQUEST},
+        .body = {.rtm_family = family}};
+    size_t size = family == AF_INET ? 4 : 16;
+    request.body.rtm_dst_len = size * 8;
+    request.field = (struct rtattr){.rta_type = RTA_DST, .rta_len = RTA_LENGTH(size)};
+    request.header.nlmsg_len = NLMSG_LENGTH(sizeof request.body) + RTA_SPACE(size);
+    inet_pton(family, text, request.bytes);
+    memset(outward, 0, sizeof *outward);
+    if (send(descriptor, &request, request.header.nlmsg_len, 0) < 0)
+        return -errno;
+    ssize_t got = receive(descriptor, buffer, sizeof buffer);
+    if (got <= 0)
+        return got < 0 ? (int)got : -EIO;
+    const struct nlmsghdr *answer = (const struct nlmsghdr *)buffer;
+    // An error says that there is no way.
+    if (!NLMSG_OK(answer, (int)got) || answer->nlmsg_type != RTM_NEWROUTE
+        || answer->nlmsg_len < NLMSG_LENGTH(sizeof(struct rtmsg)))
+        return 0;
+    const struct rtmsg *info = NLMSG_DATA(answer);
+    if (info->rtm_type != RTN_UNICAST)
+        return 0;
+    int length = (int)RTM_PAYLOAD(answer);
+    for (struct rtattr *field = RTM_RTA(info); RTA_OK(field, length);
+         field = RTA_NEXT(field, length)) {
+        if (field->rta_type == RTA_OIF) {
+            memcpy(&outward->link, RTA_DATA(field), sizeof outward->link);
+        } else if (field->rta_type == RTA_GATEWAY
+            && RTA_PAYLOAD(field) <= sizeof outward->gateway) {
+            outward->has_gateway = 1;
+            memcpy(outward->gateway, RTA_DATA(field), RTA_PAYLOAD(field));
+        }
+    }
+    return 0;
+}
+
 static int read_all(int descriptor, tables *tables) {
     DUMP(links, ifinfomsg, RTM_GETLINK, .ifi_family = AF_UNSPEC);
     DUMP(addresses, ifaddrmsg, RTM_GETADDR, .ifa_family = AF_UNSPEC);
     DUMP(routes, rtmsg, RTM_GETROUTE, .rtm_table = RT_TABLE_MAIN, .rtm_type = RTN_UNICAST);
-    tables->link_count = 0;
-    tables->route_count = 0;
+    lh_network *network = tables->network;
+    network->link_count = 0;
+    network->address_count = 0;
+    network->route_count = 0;
     int answer = dump(descriptor, &links, sizeof links, tables);
     if (answer == 0)
         answer = dump(descriptor, &addresses, sizeof addresses, tables);
@@ -224,14 +281,17 @@ static int read_all(int descriptor, tables *tables) {
         if (answer == -EOPNOTSUPP || answer == -EAFNOSUPPORT || answer == -ENOENT)
             answer = 0;
     }
+    if (answer == 0)
+        answer = ask_outward(descriptor, AF_INET, "198.41.0.4", &network->outward[0]);
+    if (answer == 0)
+        answer = ask_outward(descriptor, AF_INET6, "2001:503:ba3e::2:30", &network->outward[1]);
     return answer;
 }
 
-int lh_route_read(
-    lh_link *links, size_t *link_count, lh_default_route *routes, size_t *route_count) {
+int lh_route_read(lh_network *network) {
     tables tables = {
-        .links = links, .link_capacity = *link_count,
-        .routes = routes, .route_capacity = *route_count};
+        .network = network, .link_capacity = network->link_count,
+        .address_capacity = network->address_count, .route_capacity = network->route_count};
     int descriptor = netlink_socket(NETLINK_ROUTE, 0, 0);
     if (descriptor < 0)
         return descriptor;
@@ -244,8 +304,6 @@ int lh_route_read(
     for (int attempt = 0; answer == -EINTR && attempt < attempts_max; attempt++)
         answer = read_all(descriptor, &tables);
     close(descriptor);
-    *link_count = tables.link_count;
-    *route_count = tables.route_count;
     return answer;
 }
 

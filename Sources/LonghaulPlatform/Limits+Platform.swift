@@ -79,6 +79,7 @@ extension Limits {
     /// Between two readings of the network.
     static let networkPauseSeconds = 0.1
     static let networkLinks = 1_024
+    static let networkAddresses = 1_024
     static let networkRoutes = 64
     /// How long logind waits for delay locks, unless it says otherwise (InhibitDelayMaxSec in
     /// logind.conf(5)).

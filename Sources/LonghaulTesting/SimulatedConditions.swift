@@ -68,6 +68,8 @@ public final class SimulatedConditions: Sendable {
         }
         var conditions = Conditions()
         conditions.network = reading(state.network, since: networkSince)
+        conditions.network.identity = NetworkIdentity(
+            connection: state.network == .offline ? nil : "\(state.networkEdition)")
         conditions.isIdle = reading(state.isIdle, since: moment)
         switch state.power {
         case .external:

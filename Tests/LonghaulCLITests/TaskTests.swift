@@ -116,6 +116,7 @@ import Testing
             $0.request.payload = #"{"a":1}"#
             $0.request.earliestBegin = Sample.now + 60
             $0.failures = 2
+            $0.emptyRuns = 1
             $0.waitingFor = [WaitReason(.power, required: "external", current: "battery")]
             $0.runs = [
                 TaskRun(launch: 3, startedAt: Sample.now),
@@ -123,8 +124,8 @@ import Testing
                     launch: 2, startedAt: Sample.now + -60, endedAt: Sample.now,
                     expiration: .requirement),
                 TaskRun(
-                    launch: 1, trigger: .boot, startedAt: Sample.now + -120, endedAt: Sample.now,
-                    result: .noData),
+                    launch: 1, triggers: [.boot, .mount], startedAt: Sample.now + -120,
+                    endedAt: Sample.now, result: .noData),
             ]
         }
         #expect(
@@ -133,12 +134,12 @@ import Testing
                 "submitted  2026-03-01 12:00:00", "earliest   2026-03-01 12:01:00",
                 "every      7d0h, up to 3d12h earlier",
                 "requires   power; is dropped when it is lost", #"payload    {"a":1}"#,
-                "failures   2 in a row",
+                "failures   2 in a row", "no data    1 run in a row; every 7d0h until one succeeds",
                 "waits for  external power; required: external; now: battery",
                 "forecast   it begins when these are met: power",
                 "launch 3: 2026-03-01 12:00:00: runs",
                 "launch 2: 2026-03-01 11:59:00: ended because a requirement was lost",
-                "launch 1: 2026-03-01 11:58:00, on boot: noData",
+                "launch 1: 2026-03-01 11:58:00, on boot and mount: noData",
             ])
     }
 
@@ -170,9 +171,9 @@ import Testing
                 {"identifier":"clean","kind":"processing","host":"h","state":"waiting",\
                 "submittedAt":"2026-03-01T12:00:00.000Z","earliestBegin":null,"require":[],\
                 "whenLost":"again","every":null,"tolerance":null,"on":["online"],"payload":null,\
-                "failures":0,"waitingFor":[{"reason":"trigger","required":"online",\
+                "failures":0,"noData":0,"waitingFor":[{"reason":"trigger","required":"online",\
                 "current":null,"since":null,"nextCheck":null}],"forecast":{"startsAt":null,\
-                "endsAt":null,"text":""},"runs":[{"launch":1,"trigger":null,\
+                "endsAt":null,"text":""},"runs":[{"launch":1,"trigger":null,"triggers":[],\
                 "startedAt":"2026-03-01T12:00:00.000Z","endedAt":null,"result":null,\
                 "expiration":null}]}
                 """)

@@ -187,6 +187,51 @@ import Testing
             try await hosts.run(["task", "cancel", "--all"]).output == "12 requests cancelled\n")
     }
 
+    /// The machine has something to do anyway.
+    @Test func anOpenWindowGoesAlongWithTransfers() async throws {
+        let hosts = try HostHome()
+        try await hosts.add("--permit", "refresh", body: "cat > /dev/null")
+        try await hosts.run(["task", "submit", "refresh", "--every", "1d", "--tolerance", "1d"])
+        let daemon = try hosts.home.start("daemon")
+        try await eventually("the first run is over") {
+            let task = try await hosts.task("refresh")
+            return task["state"] == "waiting" && task["runs"][0]["result"] == "success"
+        }
+        try await hosts.run(["enqueue", "http://127.0.0.1:9/f", "-o", "f"])
+        try await eventually("it goes along") { hosts.lines("started").count == 2 }
+        try await hosts.end(daemon)
+    }
+
+    /// Of several hosts that have the task, one has to be named.
+    @Test func anAmbiguousNameIsAskedAbout() async throws {
+        let hosts = try HostHome()
+        try await hosts.add("--permit", "t", body: "exit 0")
+        try await hosts.run(["host", "add", "other", "--permit", "t", "--", hosts.script])
+        for host in [HostHome.host, "other"] {
+            try await hosts.run(["task", "submit", "t", "--host", host, "--on", "boot"])
+        }
+        for words in [["show"], ["cancel"], ["simulate-launch"], ["simulate-expiration"]] {
+            let refused = try await hosts.run(["task"] + words + ["t"], status: 5)
+            #expect(refused.errors.contains("com.example.test, other"))
+            #expect(refused.errors.contains("--host"))
+        }
+        #expect(try await hosts.run(["task", "list", "--json"]).rows.count == 2)
+        try await hosts.run(["task", "show", "t", "--host", "other"])
+        try await hosts.run(["task", "cancel", "t", "--host", "other"])
+        let left = try await hosts.task("t")
+        #expect(left["host"].string == HostHome.host)
+        // Runs that are remembered are asked about, too.
+        try await hosts.run(["task", "cancel", "t"])
+        for host in [HostHome.host, "other"] {
+            try await hosts.run(["task", "submit", "t", "--host", host])
+        }
+        try await hosts.run(["run"])
+        try await hosts.run(["task", "show", "t"], status: 5)
+        #expect(
+            try await hosts.run(["task", "show", "t", "--host", "other", "--json"]).rows[0]["state"]
+                == "done")
+    }
+
     @Test func whatIsCancelledDoesNotRun() async throws {
         let hosts = try HostHome()
         try await hosts.add("--permit", "a", "--permit", "b", body: "cat > $D/got")
@@ -370,9 +415,26 @@ import Testing
         try await hosts.run(["wake", HostHome.host, "--expires", "1s"])
         let over = Date(timeIntervalSinceNow: 1.1)
         try await eventually("it is over") { Date() > over }
+        #expect(try await hosts.show()["wakeUps"][0]["state"] == "waiting")
         try await hosts.run(["run"])
         #expect(hosts.lines("started").isEmpty)
         #expect(try await hosts.home.stored("SELECT * FROM task").isEmpty)
+        let wakeUp = try await hosts.show()["wakeUps"][0]
+        #expect(wakeUp["state"] == "dropped" && wakeUp["droppedFor"] == "engine")
+        #expect(
+            try await hosts.run(["host", "show", HostHome.host]).output
+                .contains(", since it expired: no engine ran in time\n"))
+    }
+
+    /// Less than wake-ups wait for others to be merged with.
+    @Test func oneThatExpiresSoonIsHandedOver() async throws {
+        let hosts = try HostHome()
+        try await hosts.add(body: "cat > $D/got")
+        let daemon = try hosts.home.start("daemon")
+        try await hosts.run(["wake", HostHome.host, "--expires", "4s"])
+        try await eventually("it is handed over") { hosts.lines("got").count == 1 }
+        try await hosts.end(daemon)
+        #expect(try await hosts.show()["wakeUps"].items.isEmpty)
     }
 
     /// It passes the back-off of its host, until three in a row were not handled.
@@ -390,9 +452,19 @@ import Testing
         try await eventually("it waits like others") {
             try await hosts.show()["state"] == "delayed"
         }
+        let shown = try await hosts.show()
+        #expect(shown["urgencyLostUntil"].string != nil)
+        let states = shown["wakeUps"].items.map { $0["state"] }
+        #expect(states == ["waiting", "failed", "failed", "failed"])
+        #expect(
+            shown["wakeUps"][0]["waitingFor"].items.map { $0["reason"] }.contains("backoff"))
+        let text = try await hosts.run(["host", "show", HostHome.host]).output
+        #expect(text.contains("urgency    lost until ") && text.contains("    waits for  retry "))
+        #expect(text.contains("wake-up, urgent: not handled by launch 3, "))
         #expect(hosts.lines("started").count == 3)
         try await hosts.run(["host", "reset", HostHome.host])
         try await eventually("it is handed over") { hosts.lines("started").count == 4 }
+        #expect(try await hosts.show()["urgencyLostUntil"] == .null)
         try await hosts.end(daemon)
     }
 }

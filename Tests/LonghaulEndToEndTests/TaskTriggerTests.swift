@@ -99,6 +99,37 @@ import Testing
         }
     }
 
+    /// Overrides say what the network is like, and not which it is; each change of one of them is
+    /// read by the engine at once.
+    @Test(arguments: ["network=unmetered", ""])
+    func anOverrideIsNoOtherNetwork(environment: String) async throws {
+        let home = try LonghaulHome().with(["LONGHAUL_CONDITIONS": environment])
+        let hosts = HostHome(home)
+        try await hosts.add("--permit", "sync", body: Self.body)
+        try await hosts.run([
+            "task", "submit", "sync", "--on", "network-change,battery", "--no-start",
+        ])
+        try await hosts.run(["conditions", "--set", "network=metered,power=external"])
+        let engine = try home.start("daemon")
+        func waitForPower(_ power: String) async throws {
+            try await eventually("the world is known") {
+                let world = try await home.stored("SELECT value FROM setting WHERE key = 'world'")
+                return world.first?["value"].string?.contains("\"\(power)\"") ?? false
+            }
+        }
+        try await waitForPower("external")
+        for change in ["network=offline", "network=unmetered", "network=unmetered"] {
+            try await hosts.run(["conditions", "--set", change])
+        }
+        try await hosts.run(["conditions", "--clear"])
+        try await hosts.run(["conditions", "--set", "power=battery"])
+        try await waitForPower("battery")
+        let fired = try await home.stored("SELECT trigger FROM task")
+        #expect(fired.map { $0["trigger"] } == ["battery"])
+        engine.send(SIGTERM)
+        #expect(try await engine.wait().status == 0)
+    }
+
     @Test(.enabled(if: geteuid() == 0, "skipped: mounting needs root"))
     func aDiskIsMounted() async throws {
         let home = try LonghaulHome()

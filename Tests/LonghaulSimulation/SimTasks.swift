@@ -16,6 +16,8 @@ final class SimTasks {
     private var heldAt: [String: Instant] = [:]
     /// Urgent wake-ups in a row that were not handled, and when there were too many.
     private var unhandled: [String: Int] = [:]
+    /// Runs of refreshes in a row that brought nothing, at most.
+    private var empty: [SimTask.Key: Int] = [:]
     private var urgencyLost: [String: Instant] = [:]
     var machine = SimTasks.machine(boot: 1)
     private var seen: World?
@@ -25,9 +27,8 @@ final class SimTasks {
     private struct World {
         var power: PowerSource?
         var network: NetworkState?
-        var networkSince: Timestamp?
-        /// The engine that has seen it: the next one does not know since when that one saw it.
-        var networkEngine: Int
+        /// The last network that was online; empty = there was none.
+        var networkName: String?
         var machine: MachineFacts
         var engine: Int
         var at: Instant
@@ -208,6 +209,11 @@ final class SimTasks {
         world.say("hosts: task \(task.number) ends: \(run)")
         task.end(run.result, run.expiration, at: now)
         if task.counts, let begun = task.begun { counted[task.key] = begun }
+        if run.result == .noData, task.request.kind == .refresh {
+            empty[task.key, default: 0] += 1
+        } else if run.result == .success, task.isLive {
+            empty[task.key] = 0
+        }
         if task.firesAgain {
             task.firesAgain = false
             if task.isLive { task.firedAt = now }
@@ -472,7 +478,8 @@ final class SimTasks {
         }
         if let repetition = task.request.repetition {
             // A run that somebody asked for counts for the window before which it was.
-            add(counted[task.key], 2 * repetition.interval + repetition.slack)
+            let skipped = repetition.interval(afterEmpty: empty[task.key] ?? 0)
+            add(counted[task.key], repetition.interval + skipped + repetition.slack)
             // One that replaces another goes on with the windows of its own.
             if counted[task.key] != nil { add(task.submitted, repetition.slack) }
             // It may have run beyond the window of the next one.
@@ -512,13 +519,14 @@ final class SimTasks {
         let visible = world.visible
         var new = World(
             power: visible.power.value, network: visible.network.value,
-            networkSince: visible.network.since, networkEngine: hosts.engine, machine: machine,
+            networkName: visible.network.identity.map { $0.connection ?? "" }, machine: machine,
             engine: hosts.engine, at: now.monotonic)
         if let old = seen {
             new.power = new.power ?? old.power
-            if new.network == nil {
-                (new.network, new.networkSince) = (old.network, old.networkSince)
-                new.networkEngine = old.networkEngine
+            new.network = new.network ?? old.network
+            let isOnline = new.network.map { $0 != .offline } ?? false
+            if let known = old.networkName, !isOnline || new.networkName?.isEmpty ?? true {
+                new.networkName = known
             }
             let happened = triggers(from: old, to: new)
             // The machine has slept since this engine began, which may have looked before.
@@ -554,10 +562,7 @@ final class SimTasks {
         if old.network == .offline, let network = new.network, network != .offline {
             all.insert(.online)
         }
-        if let was = old.network, let network = new.network, network != .offline,
-            network != was
-                || old.networkEngine == new.networkEngine && new.networkSince != old.networkSince
-        {
+        if let was = old.networkName, let name = new.networkName, name != was {
             all.insert(.networkChange)
         }
         if old.machine.bootID != new.machine.bootID { all.insert(.boot) }

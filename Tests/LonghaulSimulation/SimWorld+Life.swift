@@ -131,6 +131,10 @@ extension SimWorld {
         conditions.network = reading(
             [.unmetered, .unmetered, .unmetered, .metered, .offline, nil]
                 .randomElement(using: &random)!)
+        if let state = conditions.network.value {
+            let name = state == .offline ? nil : ["home", "work"].randomElement(using: &random)
+            conditions.network.identity = NetworkIdentity(connection: name)
+        }
         conditions.isIdle = reading([true, false, nil].randomElement(using: &random)!)
         say("conditions: \(conditions)")
     }

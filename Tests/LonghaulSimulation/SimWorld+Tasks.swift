@@ -186,10 +186,12 @@ extension SimWorld {
         let change = now.monotonic
         conditions.power.value = .battery
         conditions.network = Reading(.offline, source: "test", since: now.wall)
+        conditions.network.identity = NetworkIdentity()
         tellConditions()
         try waitForTasks { _ in false }
         conditions.power.value = .external
         conditions.network = Reading(.unmetered, source: "test", since: now.wall)
+        conditions.network.identity = NetworkIdentity(connection: "elsewhere")
         conditions.isIdle = Reading(true, source: "test", since: now.wall)
         tellConditions()
         tasks.machine.resumes += 1

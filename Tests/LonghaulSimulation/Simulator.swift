@@ -114,6 +114,10 @@ import Synchronization
         if kinds.contains(.hosts) || kinds.contains(.tasks) {
             print("hosts: \(total.hosts.description)")
         }
+        if kinds.contains(.tasks) {
+            let month = (try? TaskMonth.report()) ?? ["the month of tasks has no store"]
+            for line in month { print("a month of tasks: \(line)") }
+        }
         print(simulation.summary)
         return total.violations.isEmpty && total.failure == nil
     }

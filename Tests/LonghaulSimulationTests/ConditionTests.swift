@@ -19,6 +19,13 @@ import Testing
         try ConditionOverride(parsing: text).apply(to: &world.conditions, source: "test") { _ in
             world.now.wall
         }
+        world.conditions.network.identity = NetworkIdentity(connection: "0")
+        world.tellConditions()
+    }
+
+    private func anotherNetwork(_ world: SimWorld) {
+        let number = world.conditions.network.identity?.connection.flatMap { Int($0) } ?? 0
+        world.conditions.network.identity = NetworkIdentity(connection: "\(number + 1)")
         world.tellConditions()
     }
 
@@ -58,8 +65,7 @@ import Testing
         let key = try #require(world.wire.order.first)
         let sent = world.wire.exchanges[key]?.sent
         if isSilent { world.wire.exchanges[key]?.silentAfter = sent }
-        world.conditions.network.since = world.now.wall
-        world.tellConditions()
+        anotherNetwork(world)
         let changed = world.now.monotonic
         if isSilent {
             #expect(try world.run(for: 5) { world.wire.order.isEmpty })
@@ -78,8 +84,7 @@ import Testing
         defer { world.cleanUp() }
         try tell(world, "network=unmetered")
         for _ in 1...30 where try world.transfer().state != .completed {
-            world.conditions.network.since = world.now.wall
-            world.tellConditions()
+            anotherNetwork(world)
             try world.run(for: 2)
         }
         #expect(try world.transfer().state == .completed)

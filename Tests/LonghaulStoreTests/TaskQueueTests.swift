@@ -47,6 +47,124 @@ import Testing
         }
     }
 
+    /// All that has happened is told, in order, also when a launch that was to tell of it fails.
+    @Test func allThatHappensMeanwhileIsTold() throws {
+        let task = try submit()
+        try fire([.online, .networkChange], at: .start + 10)
+        #expect(try waiting().trigger?.events == [.online, .networkChange])
+        try fire([.online], at: .start + 12)
+        #expect(try waiting().trigger?.events == [.networkChange, .online])
+        #expect(try waiting().trigger?.at == .start + 12)
+        try launch(task, at: .start + 15, LaunchOutcome(.exited, status: 1)) { tx in
+            try tx.tasks.fire([.networkChange], now: .start + 16)
+        }
+        #expect(try waiting().trigger?.events == [.online, .networkChange])
+        let run = try #require(try scratch.store.tasks.runs(of: "t", host: "h").first)
+        #expect(run.triggers == [.networkChange, .online] && run.trigger == .online)
+    }
+
+    // MARK: - Wake-ups
+
+    private func head(at now: Timestamp) throws -> [StoredTask] {
+        var found: [StoredTask] = []
+        let time = LocalTime(secondsFromUTC: { _ in 0 })
+        try scratch.turn(epoch) { tx in
+            found = try tx.tasks.head(now: now, time) { _ in true }.due
+        }
+        return found
+    }
+
+    @Test(arguments: [(1, 0), (4.9, 0), (7, 2), (9, 4), (10, 5), (60, 5), (nil, 5)])
+    func aWakeUpIsHandedOverBeforeItExpires(_ expires: Double?, _ due: Double) throws {
+        let wakeUp = WakeUp(expiresAt: expires.map { .start + $0 })
+        try scratch.store.tasks.wake("h", wakeUp, now: .start)
+        #expect(try dueAt() == .start + due)
+        #expect(try head(at: .start + due).count == 1)
+    }
+
+    /// One that waits is not put off by the next one.
+    @Test func theNextWakeUpComesNoLaterThanTheOneBefore() throws {
+        try scratch.store.tasks.wake("h", WakeUp(expiresAt: .start + 3), now: .start)
+        try scratch.store.tasks.wake("h", WakeUp(), now: .start + 1)
+        #expect(try dueAt() == .start + 1)
+    }
+
+    @Test func whatWasDroppedIsRememberedWithWhy() throws {
+        let tasks = scratch.store.tasks
+        try tasks.wake("h", WakeUp(identifier: "a", expiresAt: .start + 30), now: .start)
+        #expect(try head(at: .start + 30).isEmpty && tasks.waiting(for: "h").isEmpty)
+        try tasks.wake(
+            "h", WakeUp(identifier: "b", isUrgent: true, expiresAt: .start + 60), now: .start + 40)
+        let waiting = try waiting()
+        try scratch.turn(epoch) { try $0.tasks.putOff(waiting.id, until: .start + 70) }
+        #expect(try head(at: .start + 60).isEmpty)
+        let ends = try tasks.wakeUpEnds(of: "h")
+        #expect(ends.map(\.identifier) == ["b", "a"])
+        #expect(ends.map(\.obstacle) == [.host, .engine])
+        #expect(ends.map(\.at) == [.start + 60, .start + 30])
+        #expect(ends.allSatisfy { $0.launch == nil } && ends[0].isUrgent)
+    }
+
+    @Test func whatWasNotHandledIsRememberedAndComesAgain() throws {
+        for number in 0..<12 {
+            try scratch.store.tasks.wake("h", WakeUp(identifier: "\(number)"), now: .start)
+            let task = try #require(
+                try scratch.store.tasks.waiting(for: "h").first {
+                    $0.request.identifier == "\(number)"
+                })
+            try launch(
+                task, id: Int64(number + 1), at: .start + 5, LaunchOutcome(.exited, status: 1))
+        }
+        #expect(try scratch.store.tasks.waiting(for: "h").count == 12)
+        let ends = try scratch.store.tasks.wakeUpEnds(of: "h")
+        #expect(ends.map(\.launch?.rawValue) == Array((3...12).reversed()))
+        try scratch.store.hosts.remove("h")
+        #expect(try scratch.store.tasks.wakeUpEnds(of: "h").isEmpty)
+    }
+
+    // MARK: - Together
+
+    /// A repeating request of a host of its own, with a window that is open from one moment on and
+    /// due at another.
+    private func window(
+        of host: String, open: Double, due: Double, kind: TaskKind = .processing
+    ) throws {
+        try scratch.store.hosts.add(
+            host, HostSettings(argv: ["/bin/true"], permitted: ["t"]), now: .start)
+        var request = TaskRequest(identifier: "t", kind: kind, host: host)
+        request.repetition = TaskRepetition(interval: 86_400)
+        let task = try scratch.store.tasks.submit(request, now: .start)
+        var timing = task.timing
+        (timing.mayBeginAt, timing.dueAt) = (.start + open, .start + due)
+        try scratch.store.write(.durable) {
+            try TaskRows($0).write(timing, of: task.id, now: .start)
+        }
+    }
+
+    @Test func openWindowsOfOtherHostsGoAlong() throws {
+        try window(of: "due", open: 100, due: 200)
+        try window(of: "open", open: 150, due: 900)
+        try window(of: "late", open: 201, due: 300)
+        #expect(try head(at: .start + 199).isEmpty)
+        #expect(try Set(head(at: .start + 200).map(\.host)) == ["due", "open"])
+    }
+
+    /// What was put off since its host cannot be launched is no reason for others to begin.
+    @Test func aHostThatCannotBeLaunchedTakesNothingAlong() throws {
+        try window(of: "due", open: 100, due: 200)
+        try window(of: "open", open: 150, due: 900)
+        let due = try #require(try scratch.store.tasks.waiting(for: "due").first)
+        try scratch.turn(epoch) { try $0.tasks.putOff(due.id, until: .start + 230) }
+        #expect(try head(at: .start + 230).map(\.host) == ["due"])
+    }
+
+    /// A single request or a wake-up takes along what is of its own host.
+    @Test func whatDoesNotRepeatTakesNothingOfOthersAlong() throws {
+        try window(of: "open", open: 150, due: 900)
+        try scratch.store.tasks.wake("h", WakeUp(isUrgent: true), now: .start + 200)
+        #expect(try head(at: .start + 200).map(\.host) == ["h"])
+    }
+
     @Test func anEarliestMomentHolds() throws {
         _ = try submit(earliest: .start + 60)
         for second in [10.0, 20] {
@@ -71,14 +189,16 @@ import Testing
 
     /// Two seconds, in which it tells no result.
     private func launch(
-        _ task: StoredTask, at now: Timestamp, _ outcome: LaunchOutcome
+        _ task: StoredTask, id number: Int64 = 1, at now: Timestamp, _ outcome: LaunchOutcome,
+        meanwhile: (borrowing EngineTransaction) throws -> Void = { _ in }
     ) throws {
-        let id = LaunchID(rawValue: 1)
+        let id = LaunchID(rawValue: number)
         var handover = Handover(session: nil, reason: .task, events: nil, count: 0)
         handover.tasks = [task.id]
         try scratch.turn(epoch) { tx in
             try tx.launches.begin(
                 id, of: "h", handover, process: nil, deadline: now + 60, now: now)
+            try meanwhile(tx)
             try tx.launches.end(id, outcome, now: now + 2)
         }
     }

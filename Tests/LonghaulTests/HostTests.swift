@@ -32,6 +32,33 @@ import Testing
         #expect(await refusal(of: configuration) != nil)
     }
 
+    /// Two copies of a program would take turns at being started: it is told.
+    @Test func anotherCommandOfTheHostIsTold() async throws {
+        let home = try SessionHome()
+        let queue = try TransferQueue(directory: home.store)
+        var configuration = home.configuration(.external)
+        func open(_ command: String...) async throws -> [EventRecord] {
+            configuration.host = Host(identifier: "com.example.photos", command: command)
+            let session = try await BackgroundSession(
+                identifier: "com.example.test", configuration: configuration)
+            try await session.invalidate()
+            return try queue.events(session: "com.example.test").filter {
+                $0.type == SessionEvent.Kind.hostChanged.rawValue
+            }
+        }
+        #expect(try await open("/bin/false").isEmpty)
+        #expect(try await open("/bin/false").isEmpty)
+        let told = try await open("/bin/true", "--background")
+        #expect(told.count == 1)
+        #expect(
+            told.first?.detail
+                == #"{"host":"com.example.photos","from":["/bin/false"],"#
+                + #""to":["/bin/true","--background"]}"#)
+        #expect(
+            try queue.host("com.example.photos")?.settings.argv == ["/bin/true", "--background"])
+        #expect(try await open("/bin/true", "--background").count == 1)
+    }
+
     private func refusal(
         of configuration: BackgroundSession.Configuration
     ) async -> LonghaulError.Code? {

@@ -61,6 +61,32 @@ import Testing
         #expect(try await scheduler.pendingTaskRequests.isEmpty)
     }
 
+    @Test func whatIsPrintedIsForPeople() {
+        var refresh = AppRefreshTaskRequest(identifier: "refresh")
+        refresh.repeats = .every(900)
+        refresh.requiresNetworkConnectivity = true
+        refresh.payload = .object(["secret": 7])
+        #expect(
+            "\(refresh)"
+                == "refresh refresh, every 900.0 s, up to 450.0 s earlier, requires network,"
+                + " with a payload")
+        let standing = TriggerRequest(identifier: "sync", on: [.online, .resume])
+        #expect("\(standing)" == "refresh sync, on online and resume")
+        var event = SessionEvent(
+            sequence: 7, kind: .sessionFinished, date: Date(timeIntervalSince1970: 0),
+            session: "photos")
+        #expect("\(event)" == "sessionFinished (7, 1970-01-01T00:00:00.000Z) of photos")
+        event.kind = .transferCompleted
+        var transfer = Transfer(
+            id: TransferID(rawValue: 3), state: .completed,
+            url: "https://u:p@example.com/a?sig=abc", destination: "/a", session: "photos",
+            priority: .normal, isDiscretionary: false, createdAt: Timestamp(milliseconds: 0))
+        transfer.bytesDone = 1
+        event.transfer = transfer
+        #expect("\(event)".contains("transfer 3 https://"))
+        #expect(!"\(event)".contains("abc") && !"\(event)".contains("u:p"))
+    }
+
     @Test func refusalsAreTyped() async throws {
         let scheduler = try await scheduler(["a", "b"])
         #expect(await refusal(scheduler, AppRefreshTaskRequest(identifier: "c")) == .notPermitted)
@@ -119,7 +145,8 @@ import Testing
     @Test func tasksAndWakeUpsOfALaunchAreRead() throws {
         let lines = """
             {"type":"task","identifier":"sync","kind":"processing","trigger":{"event":"online",\
-            "at":"2026-01-02T03:04:05.000Z"},"attempt":2,"deadline":"2026-01-02T03:04:35.000Z",\
+            "at":"2026-01-02T03:04:05.000Z","events":["network-change","sunrise","online"]},\
+            "attempt":2,"deadline":"2026-01-02T03:04:35.000Z",\
             "payload":{"keep":100}}
             {"type":"wake","identifier":null,"payload":null}
 
@@ -135,7 +162,7 @@ import Testing
         let task = try #require(launch.tasks.first)
         #expect(task.identifier == "sync")
         #expect(task.kind == .processing)
-        #expect(task.trigger == .online)
+        #expect(task.trigger == .online && task.triggers == [.networkChange, .online])
         #expect(task.attempt == 2)
         #expect(task.payload == .object(["keep": 100]))
         #expect(task.deadline == Date(timeIntervalSince1970: 1_767_323_075))

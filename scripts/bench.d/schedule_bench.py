@@ -92,3 +92,13 @@ class Schedules:
         mark("power is back, until the first file", full[3] * 1000, 2000, " ms")
         mark("engine memory", full[2], 64, " MiB")
         shutil.rmtree(self.bench.target)
+        self.wake_ups()
+
+    def wake_ups(self):
+        """Repeating requests of a simulated month, beside the same work by systemd timers."""
+        simulation = os.path.join(os.path.dirname(__file__), "..", "sim")
+        print("\nwake-ups for repeating requests")
+        found = subprocess.run([simulation, "--tasks", "--seeds", "0"], capture_output=True, text=True, check=True)
+        for line in found.stdout.splitlines():
+            if line.startswith("a month of tasks: "):
+                print("    " + line.removeprefix("a month of tasks: "))

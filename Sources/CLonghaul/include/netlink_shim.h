@@ -11,9 +11,17 @@ typedef struct lh_link {
     int is_loopback;
     int is_bridge;
     int is_point_to_point;
-    int has_address;  // one with a scope wider than the link
     char name[16];
 } lh_link;
+
+// An address with a scope wider than the link.
+typedef struct lh_address {
+    int link;
+    int is_ipv6;
+    int prefix_bits;
+    int is_deprecated;  // still valid, but of a network that was left or renumbered
+    unsigned char bytes[16];
+} lh_address;
 
 typedef struct lh_default_route {
     int link;
@@ -21,14 +29,30 @@ typedef struct lh_default_route {
     uint32_t metric;
 } lh_default_route;
 
-// A socket that receives changes of links, addresses and routes.
+// The way that the kernel takes to the outside, by the rules of all its tables.
+typedef struct lh_outward_route {
+    int link;  // 0 = there is none
+    int has_gateway;
+    unsigned char gateway[16];
+} lh_outward_route;
+
+// Capacities before, counts after lh_route_read(); entries that do not fit are left out.
+typedef struct lh_network {
+    lh_link *links;
+    size_t link_count;
+    lh_address *addresses;
+    size_t address_count;
+    lh_default_route *routes;
+    size_t route_count;
+    lh_outward_route outward[2];  // IPv4, IPv6
+} lh_network;
+
+// A socket that receives changes of links, addresses, routes and routing rules.
 int lh_route_watch(void);
 // Reads all pending messages. 1 if one of them may change the result of lh_route_read(), else 0.
 int lh_route_watch_take(int descriptor);
-// Fills the arrays and sets the counts; entries that do not fit are left out. -EINTR: the tables
-// change too fast to be read.
-int lh_route_read(
-    lh_link *links, size_t *link_count, lh_default_route *routes, size_t *route_count);
+// -EINTR: the tables change too fast to be read.
+int lh_route_read(lh_network *network);
 
 // A socket that receives changes of devices.
 int lh_uevent_watch(void);

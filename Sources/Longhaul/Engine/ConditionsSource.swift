@@ -18,8 +18,18 @@ final class ConditionsSource: ConditionsPort {
     private let followed = Mutex(TriggerSet(rawValue: 0))
     private let watching = Mutex<ConditionsWatch?>(nil)
 
+    /// When this process was told of its environment, which does not change.
+    private let environmentSince: Timestamp
+
     init(_ queue: TransferQueue) {
         self.queue = queue
+        environmentSince = queue.now
+    }
+
+    private func overrides() throws(LonghaulError) -> ConditionOverrides {
+        var overrides = try ConditionReader(queue).overrides()
+        overrides.environmentSince = environmentSince
+        return overrides
     }
 
     func listen(
@@ -70,7 +80,7 @@ final class ConditionsSource: ConditionsPort {
 
     func lookAgain() {
         guard let watch = watching.withLock({ $0 }),
-            let overrides = try? ConditionReader(queue).overrides()
+            let overrides = try? overrides()
         else { return }
         watch.setOverrides(overrides)
     }
@@ -85,7 +95,7 @@ final class ConditionsSource: ConditionsPort {
             if let watching { return watching }
             watching = try? ConditionsWatch.start(
                 .machine(environment: Environment.all()), interest: [],
-                overrides: ConditionReader(queue).overrides()
+                overrides: overrides()
             ) { [weak self] new in
                 self?.listener.withLock { $0 }?.report(new)
             } onEvent: { [weak self] event in

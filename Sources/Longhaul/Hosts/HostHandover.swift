@@ -124,6 +124,7 @@ package struct HostHandover {
                     $0.field("trigger") {
                         $0.field("event", fired.trigger.rawValue)
                         $0.field("at", fired.at)
+                        $0.field("events", array: fired.events) { $0.value($1.rawValue) }
                     }
                 } else {
                     $0.field("trigger", json: nil)

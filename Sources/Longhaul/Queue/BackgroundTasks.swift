@@ -49,16 +49,18 @@ public struct BackgroundTasks: Sendable {
     ///
     /// - Parameters:
     ///   - identifier: As it was submitted with.
-    ///   - host: `nil` = the first of the hosts that have one.
-    /// - Throws: `LonghaulError` `storeUnavailable`.
+    ///   - host: `nil` = the one that has it.
+    /// - Throws: `LonghaulError` `conflict` when several hosts have one and none is named,
+    ///   `storeUnavailable`.
     public func find(
         _ identifier: String, host: String? = nil
     ) throws(LonghaulError) -> TaskRecord? {
         let reader = try TaskReader(queue)
-        if let task = try store.tasks.find(identifier, host: host).first {
-            return try reader.record(task)
-        }
+        let tasks = try store.tasks.find(identifier, host: host)
+        try store.tasks.checkOneHost(identifier, tasks.map(\.host))
+        if let task = tasks.first { return try reader.record(task) }
         let hosts = try store.tasks.hostsWithRuns(of: identifier)
+        if host == nil { try store.tasks.checkOneHost(identifier, hosts) }
         guard let name = host ?? hosts.first else { return nil }
         return try reader.done(identifier, host: name)
     }
@@ -68,8 +70,9 @@ public struct BackgroundTasks: Sendable {
     ///
     /// - Parameters:
     ///   - identifiers: Those of the requests; one that is not there refuses all.
-    ///   - host: `nil` = of all hosts.
-    /// - Throws: `LonghaulError` `noSuchTask`, `storeUnavailable`.
+    ///   - host: `nil` = the one that has each.
+    /// - Throws: `LonghaulError` `noSuchTask`; `conflict` when several hosts have one and none is
+    ///   named; `storeUnavailable`.
     public func cancel(
         _ identifiers: [String], host: String? = nil
     ) throws(LonghaulError) {
@@ -92,7 +95,8 @@ public struct BackgroundTasks: Sendable {
     /// Asks the engine to launch a request now, whatever it waits for. For tests: the counterpart
     /// of `_simulateLaunchForTaskWithIdentifier:`.
     ///
-    /// - Throws: `LonghaulError` `noSuchTask`; `conflict` when it runs; `storeUnavailable`.
+    /// - Throws: `LonghaulError` `noSuchTask`; `conflict` when it runs, or when several hosts have
+    ///   one and none is named; `storeUnavailable`.
     public func simulateLaunch(
         of identifier: String, host: String? = nil
     ) throws(LonghaulError) {
@@ -103,7 +107,8 @@ public struct BackgroundTasks: Sendable {
     /// Asks the engine to end the launch that carries a request. For tests: the counterpart of
     /// `_simulateExpirationForTaskWithIdentifier:`.
     ///
-    /// - Throws: `LonghaulError` `noSuchTask`; `conflict` when it does not run; `storeUnavailable`.
+    /// - Throws: `LonghaulError` `noSuchTask`; `conflict` when it does not run, or when several
+    ///   hosts have one and none is named; `storeUnavailable`.
     public func simulateExpiration(
         of identifier: String, host: String? = nil
     ) throws(LonghaulError) {

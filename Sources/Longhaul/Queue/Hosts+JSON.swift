@@ -15,6 +15,8 @@ extension JSONText {
             $0.field("obstacle", host.state.obstacle?.rawValue)
             $0.field("failures", host.failures)
             $0.field("nextLaunch", host.nextLaunch)
+            $0.field("urgencyLostUntil", host.urgencyLostUntil)
+            $0.field("wakeUps", array: host.wakeUps) { $1.write(to: &$0) }
             $0.field("launches", array: host.launches) { $0.launch($1) }
         }
     }
@@ -58,6 +60,27 @@ extension HostState {
         switch self {
         case .blocked(let obstacle): obstacle
         case .idle, .attached, .running, .due, .delayed: nil
+        }
+    }
+}
+
+extension WakeUpRecord {
+    fileprivate func write(to json: inout JSONText) {
+        json.object {
+            $0.field("identifier", identifier)
+            $0.field("state", state.rawValue)
+            $0.field("urgent", isUrgent)
+            $0.field("submittedAt", submittedAt)
+            $0.field("expiresAt", expiresAt)
+            $0.field("waitingFor", array: waitingFor) { $0.waitReason($1) }
+            if let forecast {
+                $0.field("forecast") { $0.forecast(forecast) }
+            } else {
+                $0.field("forecast", json: nil)
+            }
+            $0.field("endedAt", endedAt)
+            $0.field("launch", launch)
+            $0.field("droppedFor", droppedFor?.rawValue)
         }
     }
 }

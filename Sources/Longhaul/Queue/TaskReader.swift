@@ -5,7 +5,7 @@ internal import LonghaulStore
 /// Task records from the store, the machine's conditions and the state of their hosts: why each
 /// waits, by the gates that the engine uses, and when it begins.
 struct TaskReader {
-    private let queue: TransferQueue
+    let queue: TransferQueue
     private let machine: MachineNow
     private let hasEngine: Bool
     private let facts: [String: HostFacts]
@@ -21,13 +21,16 @@ struct TaskReader {
             try queue.store.hosts.facts().map { ($0.name, $0) }, uniquingKeysWith: { $1 })
     }
 
-    func record(_ task: StoredTask) throws(LonghaulError) -> TaskRecord {
+    /// - Parameter isUrgent: It passes the delays of its host.
+    func record(
+        _ task: StoredTask, isUrgent: Bool = false
+    ) throws(LonghaulError) -> TaskRecord {
         var request = task.request
         request.host = task.host
         var record = TaskRecord(
             request: request, state: task.launch == nil ? .waiting : .running,
             submittedAt: task.submittedAt, forecast: Forecast(text: ""),
-            failures: task.timing.failures)
+            failures: task.timing.failures, emptyRuns: task.timing.emptyRuns)
         record.runs = try runs(request.identifier, task.host)
         if task.launch != nil {
             record.forecast = record.forecast(now: queue.now) { RFC3339.format($0) }
@@ -35,7 +38,7 @@ struct TaskReader {
             return record
         }
         let learnt = try queue.store.tasks.refreshTiming(of: task, now: queue.now, time)
-        record.waitingFor = try waits(task, learnt)
+        record.waitingFor = try waits(task, learnt, isUrgent: isUrgent)
         record.forecast = record.forecast(now: queue.now) { RFC3339.format($0) }
         if let why = learnt?.sentence(shown: RFC3339.format) { record.forecast.text += ": \(why)" }
         return record
@@ -80,7 +83,7 @@ struct TaskReader {
     }
 
     private func waits(
-        _ task: StoredTask, _ learnt: RefreshTiming?
+        _ task: StoredTask, _ learnt: RefreshTiming?, isUrgent: Bool
     ) throws(LonghaulError) -> [WaitReason] {
         let now = queue.now
         var waits: [WaitReason] = []
@@ -105,7 +108,7 @@ struct TaskReader {
             if reason.isPreference { reason.nextCheck = task.timing.waivesAt }
             return reason
         }
-        if let reason = try host(task.host, now: now) { waits.append(reason) }
+        if let reason = try host(task.host, isUrgent: isUrgent, now: now) { waits.append(reason) }
         if !hasEngine {
             waits.append(WaitReason(.engine, required: "running", current: "none runs"))
         }
@@ -113,7 +116,9 @@ struct TaskReader {
     }
 
     /// What keeps the host from being launched.
-    private func host(_ name: String, now: Timestamp) throws(LonghaulError) -> WaitReason? {
+    private func host(
+        _ name: String, isUrgent: Bool, now: Timestamp
+    ) throws(LonghaulError) -> WaitReason? {
         var known = facts[name] ?? HostFacts(name: name)
         guard let host = try queue.store.hosts.find(name) else {
             return WaitReason(.host, required: name, current: "not known; `host add` makes it so")
@@ -124,7 +129,7 @@ struct TaskReader {
         known.obstacle = queue.machine.obstacle(host.settings.argv[0])
         let launch = try queue.store.hosts.launches(of: name, limit: 1).first
         known.isBusy = hasEngine && launch.map { $0.endedAt == nil } ?? false
-        known.tasks = [DueTask(id: TaskID(rawValue: 0), kind: .refresh)]
+        known.tasks = [DueTask(id: TaskID(rawValue: 0), kind: .refresh, isUrgent: isUrgent)]
         switch LaunchPolicy.state(of: known, now: now) {
         case .idle, .attached, .due: return nil
         case .running:

@@ -25,6 +25,8 @@ public struct TaskRecord: Sendable {
     public var forecast: Forecast
     /// Runs in a row that failed.
     public var failures = 0
+    /// Runs in a row of a repeating refresh that brought nothing: it comes more rarely.
+    public var emptyRuns = 0
     /// The last runs, newest first.
     public var runs: [TaskRun] = []
 }

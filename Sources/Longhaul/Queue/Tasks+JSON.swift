@@ -18,6 +18,7 @@ extension JSONText {
             $0.field("on", array: request.triggers) { $0.value($1.rawValue) }
             $0.field("payload", json: request.payload)
             $0.field("failures", task.failures)
+            $0.field("noData", task.emptyRuns)
             $0.field("waitingFor", array: task.waitingFor) { $0.waitReason($1) }
             $0.field("forecast") { $0.forecast(task.forecast) }
             $0.field("runs", array: task.runs) { $0.run($1) }
@@ -28,6 +29,7 @@ extension JSONText {
         object {
             $0.field("launch", run.launch)
             $0.field("trigger", run.trigger?.rawValue)
+            $0.field("triggers", array: run.triggers) { $0.value($1.rawValue) }
             $0.field("startedAt", run.startedAt)
             $0.field("endedAt", run.endedAt)
             $0.field("result", run.result?.rawValue)

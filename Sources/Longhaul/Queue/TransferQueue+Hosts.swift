@@ -20,6 +20,12 @@ public struct HostRecord: Sendable {
     public var nextLaunch: Timestamp?
     /// The last ones, newest first.
     public var launches: [LaunchRecord]
+    /// Urgent wake-ups are handed over like others until then, since three in a row were not
+    /// handled; `nil` = they are urgent.
+    public var urgencyLostUntil: Timestamp?
+    /// Wake-ups that wait, and then the last ones that were dropped or not handled, newest first.
+    /// Those of ``TransferQueue/hosts()`` are not read.
+    public var wakeUps: [WakeUpRecord] = []
 }
 
 /// One start of a host.
@@ -80,7 +86,11 @@ extension TransferQueue {
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func host(_ name: String) throws(LonghaulError) -> HostRecord? {
         guard let host = try store.hosts.find(name) else { return nil }
-        return try HostReader(queue: self).records([host], launches: Limits.launchesKept).first
+        var record = try HostReader(queue: self).records(
+            [host], launches: Limits.launchesKept
+        ).first
+        record?.wakeUps = try TaskReader(self).wakeUps(of: host)
+        return record
     }
 
     /// No program is started under that name any more. Its sessions keep their events, for the next
@@ -153,6 +163,7 @@ private struct HostReader {
             var record = HostRecord(host, state, launches)
             record.nextLaunch = record.nextLaunch ?? due?.next
             record.obstacle = known.obstacle
+            record.urgencyLostUntil = host.urgencyLostUntil.flatMap { $0 > queue.now ? $0 : nil }
             records.append(record)
         }
         return records

@@ -32,10 +32,13 @@ public final class BackgroundTask: Sendable {
     public let kind: TaskKind
     /// What was submitted with the request; `nil` = nothing.
     public let payload: JSONPayload?
-    /// What has happened, of a ``TriggerRequest``; `nil` of any other.
-    public let trigger: TaskTrigger?
+    /// All that has happened, of a ``TriggerRequest``, in order; empty of any other.
+    public let triggers: [TaskTrigger]
     /// 1, and one more for each run in a row that has failed.
     public let attempt: Int
+    /// The last of ``triggers``; `nil` = there is none.
+    public var trigger: TaskTrigger? { triggers.last }
+
     let store: String?
     let host: String
     private let machine: Machine
@@ -69,7 +72,7 @@ public final class BackgroundTask: Sendable {
         identifier = task.identifier
         kind = task.kind
         payload = task.payload
-        trigger = task.trigger
+        triggers = task.triggers
         attempt = task.attempt
         store = launch.store
         machine = Machine.of(launch.store ?? "")

@@ -5,12 +5,15 @@ public import LonghaulCore
 ///
 /// What the three kinds of requests have in common is here: when a task may begin and what it
 /// needs. Everything in ``request`` that has no property here may be set there.
-public protocol BackgroundTaskRequest: Hashable, Sendable {
+public protocol BackgroundTaskRequest: Hashable, Sendable, CustomStringConvertible {
     /// The request as it is recorded, and as `longhaul task submit` would record it.
     var request: TaskRequest { get set }
 }
 
 extension BackgroundTaskRequest {
+    /// What is asked for, without the payload.
+    public var description: String { request.description }
+
     /// Names the task; permitted to the host by ``Host/permittedTaskIdentifiers``.
     public var identifier: String { request.identifier }
 

@@ -33,7 +33,7 @@ public final class BackgroundTaskScheduler: Sendable {
             try SharedStore.enter(store)
         }
         try await presence.executor.change { queue throws(LonghaulError) in
-            try queue.learn(host)
+            _ = try host.learn(in: queue)
         }
     }
 

@@ -19,7 +19,7 @@ private struct Line: Decodable {
         guard type == "task", let identifier else { return nil }
         return BackgroundLaunch.HandedTask(
             identifier: identifier, kind: kind ?? .refresh, payload: payload,
-            trigger: trigger.flatMap { TaskTrigger(rawValue: $0.event) }, attempt: attempt ?? 1,
+            triggers: trigger.map(\.all) ?? [], attempt: attempt ?? 1,
             deadline: deadline.flatMap(RFC3339.parse).map(Date.init))
     }
 
@@ -31,6 +31,10 @@ private struct Line: Decodable {
 
 private struct LineTrigger: Decodable {
     var event: String
+    var events: [String]?
+
+    /// What this version does not know is left out.
+    var all: [TaskTrigger] { (events ?? [event]).compactMap(TaskTrigger.init(rawValue:)) }
 }
 
 private struct LineTransfer: Decodable {

@@ -72,12 +72,15 @@ public struct BackgroundLaunch: Sendable {
         public var kind: TaskKind
         /// What was submitted with the request; `nil` = nothing.
         public var payload: JSONPayload?
-        /// What has happened, of a standing request; `nil` of any other.
-        public var trigger: TaskTrigger?
+        /// All that has happened, of a standing request, in order; empty of any other.
+        public var triggers: [TaskTrigger] = []
         /// 1, and one more for each run in a row that has failed.
         public var attempt: Int
         /// When the launch is asked to end.
         public var deadline: Date?
+
+        /// The last of ``triggers``; `nil` = there is none.
+        public var trigger: TaskTrigger? { triggers.last }
     }
 
     /// A message of another program.

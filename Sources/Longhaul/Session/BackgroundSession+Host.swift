@@ -1,5 +1,6 @@
 internal import LonghaulCore
 internal import LonghaulPlatform
+internal import LonghaulStore
 
 extension BackgroundSession {
     /// Makes known, durably, what the configuration says of the session and its host, and attaches
@@ -16,7 +17,7 @@ extension BackgroundSession {
                     "session \(session) belongs to host \(other); `longhaul session set --host`"
                         + " changes that")
             }
-            if let host = configuration.host { try queue.learn(host) }
+            let former = try configuration.host?.learn(in: queue)
             var change = SessionChange()
             change.launchEvents = configuration.sessionSendsLaunchEvents
             change.askBeforeStart = configuration.asksBeforeDelayedRequests
@@ -24,24 +25,42 @@ extension BackgroundSession {
             var settings = known ?? SessionSettings()
             change.apply(to: &settings)
             if settings != known { try queue.change(session: session, change) }
+            if let former { try configuration.host?.report(former, to: session, in: queue) }
             // A host that was removed cannot be attached to.
             guard let host = settings.host, try queue.host(host) != nil else { return nil }
-            // A process that Longhaul started is known to run. Were it attached, too, a process
-            // that always crashes would count as one that has come back by itself, and be started
-            // without delay.
+            // A process that Longhaul started is known to run. Attaching ends the delay after
+            // failures, also of a process that always crashes.
             if BackgroundLaunch.host == host { return nil }
             return try queue.attach(host: host)
         }
     }
 }
 
-extension TransferQueue {
-    /// A host that is known already keeps what else was said of it.
-    func learn(_ host: Host) throws(LonghaulError) {
-        let known = try self.host(host.identifier)?.settings
+extension Host {
+    /// Makes the host known. One that is known already keeps what else was said of it.
+    ///
+    /// - Returns: Its command until now, where that was another one.
+    func learn(in queue: TransferQueue) throws(LonghaulError) -> [String]? {
+        let known = try queue.host(identifier)?.settings
         var settings = known ?? HostSettings(argv: [])
-        settings.argv = host.command
-        if let permitted = host.permittedTaskIdentifiers { settings.permitted = permitted }
-        if settings != known { try add(host: host.identifier, settings) }
+        settings.argv = command
+        if let permittedTaskIdentifiers { settings.permitted = permittedTaskIdentifiers }
+        if settings != known { try queue.add(host: identifier, settings) }
+        return known.flatMap { $0.argv == command ? nil : $0.argv }
+    }
+
+    /// Records that another command is started from now on.
+    fileprivate func report(
+        _ former: [String], to session: String, in queue: TransferQueue
+    ) throws(LonghaulError) {
+        var detail = JSONText()
+        detail.object {
+            $0.field("host", identifier)
+            $0.field("from", array: ShownOutput.arguments(former)) { $0.value($1) }
+            $0.field("to", array: ShownOutput.arguments(command)) { $0.value($1) }
+        }
+        try queue.store.events.append(
+            .hostChanged, of: session, detail: String(decoding: detail.bytes, as: UTF8.self),
+            now: queue.now)
     }
 }

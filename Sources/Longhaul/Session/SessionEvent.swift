@@ -26,6 +26,9 @@ public struct SessionEvent: Sendable {
         public static let transferNeedsInput = Kind(rawValue: "transferNeedsInput")
         /// All transfers of the session have ended.
         public static let sessionFinished = Kind(rawValue: "sessionFinished")
+        /// The session was opened with another command for its host than was known: that one is
+        /// started from now on. ``SessionEvent/detail`` has both.
+        public static let hostChanged = Kind(rawValue: "hostChanged")
     }
 
     /// The number of the event, larger than that of any earlier one: the order in which things
@@ -49,5 +52,20 @@ extension SessionEvent {
     public var file: URL? {
         guard let transfer, transfer.state == .completed, !transfer.isSkipped else { return nil }
         return URL(fileURLWithPath: transfer.destination, isDirectory: false)
+    }
+}
+
+extension SessionEvent.Kind: CustomStringConvertible {
+    /// The text of the kind.
+    public var description: String { rawValue }
+}
+
+extension SessionEvent: CustomStringConvertible {
+    /// What happened, to which transfer of which session. Secrets of a URL are left out.
+    public var description: String {
+        let about = transfer.map { ", transfer \($0.id) \(Redaction.url($0.url))" } ?? ""
+        let more = detail.map { ", \(Redaction.text($0))" } ?? ""
+        let when = RFC3339.format(Timestamp(date))
+        return "\(kind) (\(sequence), \(when)) of \(session)\(about)\(more)"
     }
 }

@@ -29,6 +29,11 @@ struct HostText {
             settings.taskBudget ?? HostSettings.defaultTaskBudget,
         ].map { Units.duration($0) }
         let permitted = settings.permitted.map { TerminalText.shown($0) }
+        let urgency = host.urgencyLostUntil.map { until in
+            "urgency    lost until \(time.full(until)): \(Limits.urgentFailures) urgent wake-ups in"
+                + " a row were not handled; `host reset` gives it back"
+        }
+        let work = tasks.map { TaskText(time: time).short($0) } + host.wakeUps.flatMap(lines)
         return [
             "host       \(TerminalText.shown(host.name))",
             "program    \(program(settings))",
@@ -36,7 +41,33 @@ struct HostText {
             "failures   \(host.failures)",
             "budgets    events, refreshes and wake-ups \(budgets[0]), processing \(budgets[1])",
             "permitted  \(permitted.isEmpty ? "none" : permitted.joined(separator: ", "))",
-        ] + tasks.map { TaskText(time: time).short($0) } + host.launches.flatMap { lines($0) }
+        ] + (urgency.map { [$0] } ?? []) + work + host.launches.flatMap { lines($0) }
+    }
+
+    private func lines(_ wakeUp: WakeUpRecord) -> [String] {
+        let name = wakeUp.identifier.map { " " + TerminalText.shown($0) } ?? ""
+        let kind = "wake-up\(name)" + (wakeUp.isUrgent ? ", urgent" : "")
+        let at = wakeUp.endedAt.map(time.full) ?? ""
+        switch wakeUp.state {
+        case .waiting:
+            let expires = wakeUp.expiresAt.map { "; expires \(time.distance($0))" } ?? ""
+            return ["\(kind): \(wakeUp.forecast?.text ?? "it waits")\(expires)"]
+                + wakeUp.waitingFor.map { "    waits for  " + WaitText(time: time).long($0) }
+        case .dropped:
+            return ["\(kind): dropped \(at), since it expired: \(why(wakeUp.droppedFor))"]
+        case .failed:
+            return ["\(kind): not handled by launch \(wakeUp.launch ?? 0), \(at)"]
+        }
+    }
+
+    private func why(_ obstacle: WaitReason.Reason?) -> String {
+        switch obstacle {
+        case .backoff: "its host waited after a failure"
+        case .host: "its host was attached, busy or could not be run"
+        case .engine, .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle,
+            .storage, .originCooldown, .concurrency, .originLimit, .input, .trigger, nil:
+            "no engine ran in time"
+        }
     }
 
     private func program(_ settings: HostSettings) -> String {

@@ -44,6 +44,12 @@ struct TaskText {
             ]
             lines += definition(request)
             if task.failures > 0 { lines.append("failures   \(task.failures) in a row") }
+            if task.emptyRuns > 0, let repetition = request.repetition {
+                let now = Units.duration(repetition.interval(afterEmpty: task.emptyRuns))
+                lines.append(
+                    "no data    \(Units.counted(task.emptyRuns, "run")) in a row; every \(now)"
+                        + " until one succeeds")
+            }
         }
         lines += task.waitingFor.map { "waits for  " + waits.long($0) }
         lines.append("forecast   " + forecast(task))
@@ -106,8 +112,9 @@ struct TaskText {
     }
 
     private func line(_ run: TaskRun) -> String {
-        let trigger = run.trigger.map { ", on \($0.rawValue)" } ?? ""
-        return "launch \(run.launch): \(time.full(run.startedAt))\(trigger): \(ending(run))"
+        let triggers = run.triggers.map(\.rawValue).joined(separator: " and ")
+        let on = triggers.isEmpty ? "" : ", on \(triggers)"
+        return "launch \(run.launch): \(time.full(run.startedAt))\(on): \(ending(run))"
     }
 
     private func ending(_ run: TaskRun) -> String {

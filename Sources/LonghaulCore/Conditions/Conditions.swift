@@ -25,6 +25,8 @@ public struct Reading<Value: Hashable & Sendable>: Hashable, Sendable {
     /// Since when it has this value, as far as this engine has seen; `nil` = never looked. Of the
     /// network: since when it is this one.
     public var since: Timestamp?
+    /// Of the network: which one it is; `nil` = not known, as where the network is overridden.
+    package var identity: NetworkIdentity?
 
     /// A value as a source gives it; `nil` = unknown.
     public init(_ value: Value?, source: String, since: Timestamp?) {
@@ -42,10 +44,13 @@ extension Reading<NetworkState> {
     /// the kernel, when the first address is.
     package var hasSettled: Bool { source == "networkmanager" }
 
-    /// Of another kind, or of the same and over another link. The first look at it is no change.
+    /// Of another kind, or of the same and another one. The first look at it is no change, nor is
+    /// another look at the same.
     package func isAnother(than old: Self) -> Bool {
         guard let value, let known = old.value else { return false }
-        return value != known || since != old.since
+        if value != known { return true }
+        guard let identity, var before = old.identity else { return false }
+        return before.follow(identity)
     }
 }
 

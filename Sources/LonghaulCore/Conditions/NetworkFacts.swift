@@ -8,8 +8,8 @@ package struct NetworkLink: Hashable, Sendable {
     /// Joins interfaces of this machine (containers, virtual machines): an address there leads
     /// nowhere by itself.
     package var isBridge = false
-    /// Has an address that reaches beyond the link.
-    package var hasAddress = false
+    /// Of its addresses that reach beyond the link.
+    package var prefixes: [NetworkPrefix] = []
     /// The kernel's word for what it is: `wwan`, `wlan`, `bluetooth`, …; empty for plain Ethernet.
     package var deviceType = ""
     package var driver = ""
@@ -22,6 +22,8 @@ package struct NetworkLink: Hashable, Sendable {
     }
 
     fileprivate var leadsOut: Bool { isUp && !isLoopback }
+    /// What is asked for may be nearby.
+    fileprivate var reachesNeighbours: Bool { leadsOut && !prefixes.isEmpty && !isBridge }
 
     /// Mobile modems, dialled lines and telephones that share theirs.
     package var isMetered: Bool {
@@ -51,29 +53,28 @@ package struct DefaultRoute: Hashable, Sendable {
     }
 }
 
-/// The links that the best default routes lead over.
-package struct OutwardLinks: Hashable, Sendable {
-    private var ipv4: Int?
-    private var ipv6: Int?
+/// The part of an address that all machines of one network have in common.
+package struct NetworkPrefix: Hashable, Sendable {
+    package var text: String
+    package var isIPv6: Bool
+    /// Still valid, but no new connection begins from it.
+    package var isDeprecated = false
 
-    package init() {}
-
-    package init(_ links: [NetworkLink], _ routes: [DefaultRoute]) {
-        ipv4 = NetworkFacts.best(links, routes.filter { !$0.isIPv6 })?.index
-        ipv6 = NetworkFacts.best(links, routes.filter(\.isIPv6))?.index
+    package init(_ text: String, isIPv6: Bool = false, isDeprecated: Bool = false) {
+        self.text = text
+        self.isIPv6 = isIPv6
+        self.isDeprecated = isDeprecated
     }
+}
 
-    /// Returns whether what went over one link goes over another now. One that is gone is
-    /// remembered until there is another.
-    package mutating func follow(_ new: Self) -> Bool {
-        let hasSwitched = Self.differ(ipv4, new.ipv4) || Self.differ(ipv6, new.ipv6)
-        ipv4 = new.ipv4 ?? ipv4
-        ipv6 = new.ipv6 ?? ipv6
-        return hasSwitched
-    }
+/// The way that the kernel takes to the outside.
+package struct OutwardRoute: Hashable, Sendable {
+    package var link: Int
+    package var gateway: String?
 
-    private static func differ(_ old: Int?, _ new: Int?) -> Bool {
-        old != nil && new != nil && old != new
+    package init(link: Int, gateway: String? = nil) {
+        self.link = link
+        self.gateway = gateway
     }
 }
 
@@ -83,7 +84,7 @@ package enum NetworkFacts {
     /// is asked for may be nearby.
     package static func state(_ links: [NetworkLink], _ routes: [DefaultRoute]) -> NetworkState {
         if let best = best(links, routes) { return best.isMetered ? .metered : .unmetered }
-        let usable = links.filter { $0.leadsOut && $0.hasAddress && !$0.isBridge }
+        let usable = links.filter(\.reachesNeighbours)
         if usable.isEmpty { return .offline }
         return usable.contains { !$0.isMetered } ? .unmetered : .metered
     }
@@ -96,6 +97,27 @@ package enum NetworkFacts {
                 out.first { $0.index == route.link }.map { (route.metric, $0) }
             }
             .min { ($0.0, $0.1.index) < ($1.0, $1.1.index) }?.1
+    }
+
+    /// By what the network is told from others. Without a way to the outside it is the first link
+    /// with neighbours.
+    package static func identity(
+        _ links: [NetworkLink], ipv4: OutwardRoute?, ipv6: OutwardRoute?
+    ) -> NetworkIdentity {
+        func way(_ route: OutwardRoute?, isIPv6: Bool) -> NetworkIdentity.Way? {
+            func prefixes(of link: NetworkLink) -> Set<String> {
+                Set(link.prefixes.filter { $0.isIPv6 == isIPv6 && !$0.isDeprecated }.map(\.text))
+            }
+            if let route, let link = links.first(where: { $0.index == route.link }) {
+                return NetworkIdentity.Way(
+                    link: link.name, gateway: route.gateway, prefixes: prefixes(of: link))
+            }
+            let near = links.filter { $0.reachesNeighbours && !prefixes(of: $0).isEmpty }
+            return near.min { $0.index < $1.index }.map {
+                NetworkIdentity.Way(link: $0.name, gateway: nil, prefixes: prefixes(of: $0))
+            }
+        }
+        return NetworkIdentity(ipv4: way(ipv4, isIPv6: false), ipv6: way(ipv6, isIPv6: true))
     }
 }
 

@@ -37,6 +37,12 @@ extension Limits {
     package static let processorSampleSeconds: Double = 10
     /// Runs that are remembered of each task.
     package static let taskRunsKept = 10
+    /// Ends of wake-ups that were not handled are remembered for each host.
+    package static let wakeUpEndsKept = 10
+    /// Each refresh in a row that brought nothing adds an interval to the next one, up to so many…
+    package static let emptyRunsCounted = 3
+    /// …and as long as no more than this comes between two of them.
+    package static let emptyIntervalSeconds: Double = 86_400
 
     // What is kept.
     /// Uses so close together count once.

@@ -43,6 +43,12 @@ public struct TaskRepetition: Hashable, Codable, Sendable {
 
     /// What ``tolerance`` comes to.
     package var slack: Double { min(max(tolerance ?? interval / 2, 0), interval) }
+
+    /// Seconds between two runs after so many in a row that brought nothing: whole intervals.
+    package func interval(afterEmpty runs: Int) -> Double {
+        let most = (Limits.emptyIntervalSeconds / interval).rounded(.down)
+        return interval * max(1, min(Double(1 + runs), most))
+    }
 }
 
 /// How a task ended, as its host says.
@@ -75,8 +81,8 @@ public struct TaskRun: Hashable, Sendable {
     public var kind: TaskKind
     /// The launch that carried it, by its number.
     public var launch: Int64
-    /// What it was launched for, of a standing request.
-    public var trigger: TaskTrigger?
+    /// What it was launched for, of a standing request: all that had happened, in order.
+    public var triggers: [TaskTrigger]
     /// When the launch began.
     public var startedAt: Timestamp
     /// When it ended; `nil` = it runs.
@@ -86,14 +92,18 @@ public struct TaskRun: Hashable, Sendable {
     /// Why it was asked to end; `nil` = it was not.
     public var expiration: ExpirationReason?
 
+    /// The last of ``triggers``.
+    public var trigger: TaskTrigger? { triggers.last }
+
     package init(
         kind: TaskKind = .refresh, launch: Int64, trigger: TaskTrigger? = nil,
+        triggers: [TaskTrigger]? = nil,
         startedAt: Timestamp, endedAt: Timestamp? = nil, result: TaskResult? = nil,
         expiration: ExpirationReason? = nil
     ) {
         self.kind = kind
         self.launch = launch
-        self.trigger = trigger
+        self.triggers = triggers ?? trigger.map { [$0] } ?? []
         self.startedAt = startedAt
         self.endedAt = endedAt
         self.result = result
@@ -201,4 +211,22 @@ public struct WakeUp: Hashable, Sendable {
         self.isUrgent = isUrgent
         self.expiresAt = expiresAt
     }
+}
+
+extension TaskRequest: CustomStringConvertible {
+    /// What is asked for, without the payload, which may be secret.
+    public var description: String {
+        var parts = ["\(kind.rawValue) \(identifier)"]
+        if let host { parts.append("of \(host)") }
+        if let earliestBegin { parts.append("not before \(RFC3339.format(earliestBegin))") }
+        if let repetition {
+            parts.append("every \(repetition.interval) s, up to \(repetition.slack) s earlier")
+        }
+        if !triggers.isEmpty { parts.append("on " + Self.list(triggers.map(\.rawValue))) }
+        if !requirements.isEmpty { parts.append("requires " + Self.list(requirements.names)) }
+        if payload != nil { parts.append("with a payload") }
+        return parts.joined(separator: ", ")
+    }
+
+    private static func list(_ names: [String]) -> String { names.joined(separator: " and ") }
 }

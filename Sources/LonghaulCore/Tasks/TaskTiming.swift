@@ -14,6 +14,8 @@ package struct TaskTiming: Hashable, Sendable {
     package var failures = 0
     /// Times in a row that it was put off, without a failure.
     package var deferrals = 0
+    /// Runs in a row of a refresh that brought nothing.
+    package var emptyRuns = 0
 
     package init(dueAt: Timestamp) {
         self.dueAt = dueAt
@@ -44,6 +46,7 @@ extension TaskTiming {
         }
         // Counted from the last run: each submission would put the next one off.
         lastStart = last
+        emptyRuns = replaced?.emptyRuns ?? 0
         // Its grid goes on, unless that was of a longer interval.
         window = replaced?.window.flatMap { $0 <= last + repetition.interval ? $0 : nil }
         moveOn(repetition, place: place, now: now)
@@ -53,10 +56,11 @@ extension TaskTiming {
     }
 
     /// The next run of a repeating request. Windows are on a grid; those that were missed are
-    /// skipped, and the run that is late counts for the last of them.
+    /// skipped, and the run that is late counts for the last of them. A refresh that has brought
+    /// nothing skips some.
     ///
-    /// - Parameter place: 0…1, where in its tolerance a run is meant to begin: the same for a
-    ///   request of a host on one machine, another on other machines, so that a fleet spreads.
+    /// - Parameter place: 0…1, the same for all requests of one machine and another on other
+    ///   machines, see ``sharedMoment(in:_:place:)``.
     package mutating func moveOn(
         _ repetition: TaskRepetition, place: Double, now: Timestamp
     ) {
@@ -67,16 +71,44 @@ extension TaskTiming {
         if next <= last || next + slack < last + (repetition.interval - slack) {
             next = next + repetition.interval
         }
+        // The same whether they were skipped before or not.
+        let held = last + (repetition.interval(afterEmpty: emptyRuns) - repetition.interval)
+        if held > last, next <= held {
+            let skipped = ((held - next) / repetition.interval).rounded(.down) + 1
+            next = next + skipped * repetition.interval
+        }
         if next + repetition.interval <= now {
             let missed = ((now - next) / repetition.interval).rounded(.down)
             next = next + missed * repetition.interval
         }
         window = next
         mayBeginAt = max(next, last + (repetition.interval - slack))
-        dueAt = max(next + place * slack, mayBeginAt)
+        dueAt = max(Self.sharedMoment(in: next, repetition, place: place), mayBeginAt)
         waivesAt = max(next + slack, dueAt)
         assert(mayBeginAt <= dueAt, "no run begins before it may")
         assert(mayBeginAt - last >= repetition.interval - slack - 0.01, "runs keep their distance")
+    }
+
+    /// When in a window a run is meant to begin: at a moment that the windows of other requests of
+    /// this machine have as well, so that they begin together, and that differs between machines,
+    /// so that a fleet spreads.
+    ///
+    /// These moments lie on a grid of the interval; where none of them is in the window, on one of
+    /// half the interval, and so on. All grids of a machine have one moment in common. The moment
+    /// is at the same distance in each window.
+    private static func sharedMoment(
+        in window: Timestamp, _ repetition: TaskRepetition, place: Double
+    ) -> Timestamp {
+        let slack = repetition.slack
+        // Less than the resolution of the clock.
+        guard slack > 0.002 else { return window }
+        let origin = Timestamp(milliseconds: Int64(place * 86_400_000))
+        var step = repetition.interval
+        while true {
+            let moment = origin + ((window - origin) / step).rounded(.up) * step
+            if moment - window <= slack { return max(moment, window) }
+            step /= 2
+        }
     }
 
     /// A clock that was set back: what was written at a later moment than now was meant to last as
@@ -106,6 +138,13 @@ extension TaskTiming {
         waivesAt = waivesAt.map { min($0, max(window + repetition.slack, now)) }
     }
 
+    /// Refreshes that bring nothing come more rarely, until one succeeds.
+    package mutating func countEmpty(_ end: TaskEnd, of request: TaskRequest) {
+        guard request.kind == .refresh, request.repetition != nil else { return }
+        if end == .result(.success) { emptyRuns = 0 }
+        if end == .result(.noData) { emptyRuns = min(emptyRuns + 1, Limits.emptyRunsCounted) }
+    }
+
     /// Seconds until a task comes again that was put off so many times in a row.
     package static func delay(afterDeferrals deferrals: Int) -> Double {
         guard deferrals > 0 else { return 0 }
@@ -114,7 +153,7 @@ extension TaskTiming {
             : min(Double(1 << (deferrals - 1)), Limits.deferralMaximumSeconds)
     }
 
-    /// Where in its tolerance a request is meant to begin, from a text that is its own (FNV-1a).
+    /// The place of a machine among others, from a text that is its own (FNV-1a).
     package static func place(of text: String) -> Double {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -159,6 +198,7 @@ package enum TaskSettlement: Hashable, Sendable {
         case .result(.success), .result(.noData), .expired(.requirement): next.failures = 0
         case .result(.failure), .expired: next.failures += 1
         }
+        next.countEmpty(end, of: request)
         next.deferrals = 0
         next.lastStart = min(started, now)
         let retryAt = now + LaunchPolicy.delay(afterFailures: next.failures)

@@ -1,8 +1,8 @@
 /// What triggers compare: the machine as it was when it was last looked at.
 package struct WorldFacts: Hashable, Codable, Sendable {
     package var network: NetworkState?
-    /// Since when the network is this one.
-    package var networkSince: Timestamp?
+    /// Which network it is, or was when there was one; `nil` = not known.
+    package var identity: NetworkIdentity?
     package var power: PowerSource?
     package var bootID: String?
     /// How often the machine has slept and woken, since this engine began.
@@ -36,8 +36,7 @@ extension WorldFacts {
         switch trigger {
         case .online: isOnline == true && old.isOnline == false
         case .networkChange:
-            isOnline == true && old.network != nil
-                && (network != old.network || networkSince != old.networkSince)
+            isOnline == true && isAnotherNetwork(than: old)
         case .power: power == .external && old.power == .battery
         case .battery: power == .battery && old.power == .external
         case .resume: resumes > old.resumes
@@ -47,12 +46,20 @@ extension WorldFacts {
         }
     }
 
+    private func isAnotherNetwork(than old: WorldFacts) -> Bool {
+        guard let identity, var before = old.identity else { return false }
+        return before.follow(identity)
+    }
+
     private var isOnline: Bool? { network.map { $0 != .offline } }
 
     /// With what is unknown now as it was before.
     package func completed(by old: WorldFacts) -> WorldFacts {
         var all = self
-        if network == nil { (all.network, all.networkSince) = (old.network, old.networkSince) }
+        if network == nil { all.network = old.network }
+        // A network counts from when it is online: it may be there before.
+        all.identity = old.identity ?? identity
+        if let identity, isOnline == true { _ = all.identity?.follow(identity) }
         if power == nil { all.power = old.power }
         if bootID == nil { all.bootID = old.bootID }
         if mounts == nil { all.mounts = old.mounts }

@@ -47,6 +47,13 @@ struct Launches {
         isStale = true
     }
 
+    /// - Parameter hasTransfers: Some are on the wire: when the first of them begins, tasks whose
+    ///   window is open go along.
+    mutating func follow(hasTransfers: Bool) {
+        if !hasTransfers { return tasks.transfersEnd() }
+        if tasks.transfersBegin() { isStale = true }
+    }
+
     mutating func conditionsChanged() {
         tasks.conditionsChanged()
         isStale = true

@@ -10,10 +10,11 @@ struct PendingTasks {
     private(set) var asked: Set<TaskID> = []
     /// Nothing is known yet of what an earlier engine has left.
     private var isFirst = true
-    private var hasSeenNetwork = false
     /// The conditions of the last decision.
     private var seen = Conditions()
     private var machine = MachineFacts()
+    /// Transfers are on the wire; tasks were found since they began.
+    private var (hasTransfers, hasSeenTransfers) = (false, false)
     /// Conditions or the machine have changed since the world was compared.
     private var isWorldStale = true
 
@@ -28,6 +29,14 @@ struct PendingTasks {
 
     mutating func conditionsChanged() { isWorldStale = true }
 
+    /// Returns whether there were none before.
+    mutating func transfersBegin() -> Bool {
+        defer { hasTransfers = true }
+        return !hasTransfers
+    }
+
+    mutating func transfersEnd() { (hasTransfers, hasSeenTransfers) = (false, false) }
+
     /// The tasks that may begin now, and those whose launch was asked for.
     mutating func load(
         _ snapshot: ConditionSnapshot, clockWentBack: Bool, now: Moment
@@ -41,7 +50,7 @@ struct PendingTasks {
         let world = WorldFacts(conditions, machine)
         let wasFirst = isFirst
         let comparesWorld = isWorldStale
-        let isNetworkNew = !hasSeenNetwork
+        let wakes = hasTransfers && !hasSeenTransfers
         var found: [StoredTask] = []
         var asked: Set<TaskID> = []
         var loaded = TaskHead()
@@ -54,14 +63,13 @@ struct PendingTasks {
             // A request that stands since now compares with what it finds.
             let isUnknown = try tasks.hasStanding() && tasks.world() == nil
             if comparesWorld || isUnknown {
-                try Self.compare(
-                    world, tasks, isFirst: wasFirst, isNetworkNew: isNetworkNew, now: now.wall)
+                try Self.compare(world, tasks, isFirst: wasFirst, now: now.wall)
             }
             if !changed.isEmpty {
                 try tasks.returnDeferred(
                     { !changed.isDisjoint(with: $0.interest) }, now: now.wall)
             }
-            loaded = try tasks.head(now: now.wall, snapshot.time) { key in
+            loaded = try tasks.head(now: now.wall, snapshot.time, isAwake: wakes) { key in
                 // What has not been read yet is not known to hold.
                 conditions.hasSeen(key.interest) && key.gate(in: snapshot, now: now.wall).isOpen
             }
@@ -81,23 +89,22 @@ struct PendingTasks {
         self.asked = asked
         isFirst = false
         isWorldStale = false
-        if conditions.network.value != nil { hasSeenNetwork = true }
+        hasSeenTransfers = hasTransfers
         seen = known
         return found
     }
 
     /// Without standing requests nothing is remembered: the next one compares with what it finds.
     private static func compare(
-        _ world: WorldFacts, _ tasks: TaskQueue, isFirst: Bool, isNetworkNew: Bool, now: Timestamp
+        _ world: WorldFacts, _ tasks: TaskQueue, isFirst: Bool, now: Timestamp
     ) throws {
         guard try tasks.hasStanding() else { return try tasks.setWorld(nil) }
         let old = try tasks.world()
         let new = old.map { world.completed(by: $0) } ?? world
         if let old {
             var before = old
-            // Each engine counts resumes anew, and has not seen since when the network is the same.
+            // Each engine counts resumes anew.
             if isFirst { before.resumes = new.resumes }
-            if isNetworkNew { before.networkSince = new.networkSince }
             try tasks.fire(new.triggers(since: before), now: now)
         }
         if new != old { try tasks.setWorld(new) }
@@ -124,7 +131,7 @@ extension WorldFacts {
     init(_ conditions: Conditions, _ machine: MachineFacts) {
         self.init()
         network = conditions.network.value
-        networkSince = conditions.network.since
+        identity = conditions.network.identity
         power = conditions.power.value
         bootID = machine.bootID
         resumes = machine.resumes

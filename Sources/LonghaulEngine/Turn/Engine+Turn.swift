@@ -163,6 +163,7 @@ extension Engine {
 
     private func runLaunches(now: Moment) throws(LonghaulError) {
         if schedule.scope.startsNothing { return }
+        launches.follow(hasTransfers: !fetches.all.isEmpty)
         let outcome = try launches.run(
             machine.snapshot(now: now), isPending: intents.isDue, isLeaving: schedule.isLeaving,
             now: now)

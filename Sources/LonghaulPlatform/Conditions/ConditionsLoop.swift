@@ -22,6 +22,8 @@ final class ConditionsLoop {
     private var machine = MachineChanges()
     /// The values read, without overrides; for conditions outside the interest, the latest value.
     private var seen = Conditions()
+    /// Of the last network that was seen.
+    private var identity: NetworkIdentity?
     private var reportedLock = DelayLockState.pending
 
     init(_ orders: ConditionOrders, _ snapshot: ConditionContext) {
@@ -45,7 +47,10 @@ final class ConditionsLoop {
             followBus(now.monotonic)
             followKernel(now)
             followMachine(now.monotonic)
-            if let bus { manager.consult(bus, about: network?.deciding) }
+            if let bus {
+                manager.consult(bus, about: network?.deciding)
+                manager.followConnection(bus)
+            }
             publish(now)
             // Requests queued on the bus are sent before the thread sleeps.
             sleep(SystemClock.now().monotonic)
@@ -197,7 +202,7 @@ final class ConditionsLoop {
         if needed.contains(.network) {
             seen.network.note(
                 manager.state, NetworkService.source, network?.state, KernelNetwork.source, now)
-            if network?.takeSwitch() == true { seen.network.since = now.wall }
+            followIdentity(now)
         }
         if needed.contains(.idle) {
             seen.isIdle.note(
@@ -213,6 +218,19 @@ final class ConditionsLoop {
             reportedLock = delayLock
             orders.report(delayLock)
         }
+    }
+
+    private func followIdentity(_ now: Moment) {
+        var found = network?.identity
+        if let connection = manager.connection {
+            found = found ?? NetworkIdentity()
+            found?.connection = connection
+        }
+        if let found {
+            if identity?.follow(found) == true { seen.network.since = now.wall }
+            identity = identity ?? found
+        }
+        seen.network.identity = identity
     }
 
     // MARK: - Sleep

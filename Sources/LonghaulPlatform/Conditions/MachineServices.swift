@@ -9,11 +9,30 @@ final class NetworkService {
     /// The interface of the last query, and whether NetworkManager leaves it unmanaged.
     private var asked: String?
     private var isUnmanaged = false
+    /// The active connection that was asked last for its UUID, which stays the same from one
+    /// activation to the next.
+    private var active: String?
+    /// `nil` = NetworkManager is not running, has no connection, or has not answered yet.
+    private(set) var connection: String?
 
     init() {
         object = BusObject(service: Self.name, path: Self.path, interface: Self.name)
         service = BusService(name: Self.name, objects: [object])
-        service.onVanish = { [unowned self] in forget() }
+        service.onVanish = { [unowned self] in
+            forget()
+            (active, connection) = (nil, nil)
+        }
+    }
+
+    /// Asks which connection the primary one is.
+    func followConnection(_ bus: BusConnection) {
+        let primary = object.properties?["PrimaryConnection"]?.text
+        if primary == active { return }
+        (active, connection) = (primary, nil)
+        guard let primary, primary != "/" else { return }
+        get("Uuid", of: primary, Self.name + ".Connection.Active", bus) { [unowned self] reply in
+            if active == primary { connection = reply.variant()?.text }
+        }
     }
 
     /// `nil` = NetworkManager is not running, does not know, or does not manage the active network.
@@ -56,14 +75,21 @@ final class NetworkService {
     }
 
     private func consult(_ bus: BusConnection, _ device: String, of interface: String) {
-        var call = BusConnection.Call(
-            destination: Self.name, path: device, interface: "org.freedesktop.DBus.Properties",
-            member: "Get")
-        call.texts = [Self.name + ".Device", "Managed"]
-        try? bus.call(call) { [unowned self] reply in
+        get("Managed", of: device, Self.name + ".Device", bus) { [unowned self] reply in
             guard asked == interface, reply.errorName == nil else { return }
             isUnmanaged = reply.variant()?.flag == false
         }
+    }
+
+    private func get(
+        _ property: String, of path: String, _ interface: String, _ bus: BusConnection,
+        _ handle: @escaping BusConnection.Handler
+    ) {
+        var call = BusConnection.Call(
+            destination: Self.name, path: path, interface: "org.freedesktop.DBus.Properties",
+            member: "Get")
+        call.texts = [interface, property]
+        try? bus.call(call, onReply: handle)
     }
 
     private func forget() {

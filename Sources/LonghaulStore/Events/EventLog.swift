@@ -94,6 +94,19 @@ package struct EventLog {
         }
     }
 
+    /// Records what a client has found out about a session, not about a transfer of it.
+    package func append(
+        _ type: EventType, of session: String, detail: String, now: Timestamp
+    ) throws(LonghaulError) {
+        try store.write(.durable) { connection in
+            try connection.run(
+                """
+                INSERT INTO event (at, sessionID, type, detail) \
+                SELECT ?2, id, ?3, ?4 FROM session WHERE name = ?1
+                """, session, now, type.rawValue, detail)
+        }
+    }
+
     /// The number of the last event of the store; 0 = none yet.
     package func last() throws(LonghaulError) -> Int64 {
         try store.access { try EventRows($0).last() }

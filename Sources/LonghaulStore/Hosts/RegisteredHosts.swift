@@ -45,6 +45,7 @@ package struct RegisteredHosts {
             try connection.run("DELETE FROM host WHERE name = ?1", name)
             if connection.changes == 0 { throw noSuchHost(name) }
             try connection.run("DELETE FROM task WHERE host = ?1", name)
+            try connection.run("DELETE FROM wakeUpEnd WHERE host = ?1", name)
         }
     }
 

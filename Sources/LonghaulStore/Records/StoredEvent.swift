@@ -29,6 +29,7 @@ package struct EventType: RawRepresentable, Hashable, Sendable {
     package static let transferRestarted = EventType(rawValue: "transferRestarted")
     package static let transferNeedsInput = EventType(rawValue: "transferNeedsInput")
     package static let sessionFinished = EventType(rawValue: "sessionFinished")
+    package static let hostChanged = EventType(rawValue: "hostChanged")
 }
 
 extension StoredEvent {

@@ -34,14 +34,45 @@ extension TaskTiming {
     }
 }
 
-/// A trigger, and when the world has changed so.
+/// How the world has changed for a standing request, and when it last did so.
 package struct FiredTrigger: Hashable, Sendable {
-    package var trigger: TaskTrigger
-    package var at: Timestamp
+    /// All changes that are handed over together, in order; never empty, each once.
+    package private(set) var events: [TaskTrigger]
+    package private(set) var at: Timestamp
 
     package init(_ trigger: TaskTrigger, at: Timestamp) {
-        self.trigger = trigger
+        events = [trigger]
         self.at = at
+    }
+
+    /// The last one.
+    package var trigger: TaskTrigger { events[events.count - 1] }
+
+    /// With what has happened since.
+    func adding(_ new: FiredTrigger) -> FiredTrigger {
+        var all = self
+        all.events.removeAll { new.events.contains($0) }
+        all.events += new.events
+        all.at = new.at
+        return all
+    }
+
+    // MARK: - Stored
+
+    var text: String { Self.text(events) }
+
+    init?(_ text: String, at: Timestamp) {
+        events = Self.events(text)
+        self.at = at
+        if events.isEmpty { return nil }
+    }
+
+    static func events(_ text: String) -> [TaskTrigger] {
+        text.split(separator: ",").compactMap { TaskTrigger(rawValue: String($0)) }
+    }
+
+    private static func text(_ events: [TaskTrigger]) -> String {
+        events.map(\.rawValue).joined(separator: ",")
     }
 }
 
@@ -82,7 +113,7 @@ enum TaskColumns {
         SELECT id, host, identifier, kind, definition, payload, urgent, expiresAt, submittedAt, \
         eligibility, readyAt, dueAt, mayBeginAt, waivesAt, windowAt, lastStart, failures, \
         deferrals, writtenAt, trigger, triggeredAt, launch, startedAt, firedBy, firedAt, \
-        simulated FROM task
+        simulated, emptyRuns FROM task
         """
 
     static func read(_ row: StoredRow) -> StoredTask {
@@ -99,6 +130,7 @@ enum TaskColumns {
         timing.lastStart = row.optionalTimestamp(15)
         timing.failures = row.count(16)
         timing.deferrals = row.count(17)
+        timing.emptyRuns = row.count(26)
         return StoredTask(
             id: TaskID(rawValue: row.int64(0)), host: row.text(1), kind: kind, request: request,
             isUrgent: row.bool(6), expiresAt: row.optionalTimestamp(7),
@@ -111,9 +143,7 @@ enum TaskColumns {
     }
 
     private static func fired(_ row: StoredRow, _ column: Int32) -> FiredTrigger? {
-        row.optionalText(column).flatMap(TaskTrigger.init(rawValue:)).map {
-            FiredTrigger($0, at: row.timestamp(column + 1))
-        }
+        row.optionalText(column).flatMap { FiredTrigger($0, at: row.timestamp(column + 1)) }
     }
 }
 

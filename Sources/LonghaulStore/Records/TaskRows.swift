@@ -38,10 +38,9 @@ struct TaskRows {
             read: TaskColumns.read)
     }
 
-    /// Where in its tolerance a repeating request is meant to begin on this machine.
-    func place(_ identifier: String, of host: String) throws -> Double {
-        let store = try connection.first("SELECT storeID FROM lease") { $0.text(0) }
-        return TaskTiming.place(of: "\(store ?? "")/\(host)/\(identifier)")
+    /// Of this machine among others, by which the moments of repeating requests are chosen.
+    func place() throws -> Double {
+        TaskTiming.place(of: try connection.first("SELECT storeID FROM lease") { $0.text(0) } ?? "")
     }
 
     /// Writes a new timing; the request is considered when it is due.
@@ -49,10 +48,10 @@ struct TaskRows {
         try connection.run(
             """
             UPDATE task SET readyAt = ?2, dueAt = ?2, mayBeginAt = ?3, waivesAt = ?4, \
-            windowAt = ?5, lastStart = ?6, failures = ?7, deferrals = ?8, writtenAt = ?9 \
-            WHERE id = ?1
+            windowAt = ?5, lastStart = ?6, failures = ?7, deferrals = ?8, writtenAt = ?9, \
+            emptyRuns = ?10 WHERE id = ?1
             """, id, timing.dueAt, timing.mayBeginAt, timing.waivesAt, timing.window,
-            timing.lastStart, timing.failures, timing.deferrals, now)
+            timing.lastStart, timing.failures, timing.deferrals, now, timing.emptyRuns)
     }
 
     func delete(_ id: TaskID) throws {
@@ -92,7 +91,7 @@ struct TaskRows {
         ) { row in
             TaskRun(
                 kind: TaskKind(rawValue: row.text(6)) ?? .refresh, launch: row.int64(0),
-                trigger: row.optionalText(1).flatMap(TaskTrigger.init(rawValue:)),
+                triggers: FiredTrigger.events(row.optionalText(1) ?? ""),
                 startedAt: row.timestamp(2), endedAt: row.optionalTimestamp(3),
                 result: row.optionalText(4).flatMap(TaskResult.init(rawValue:)),
                 expiration: row.optionalText(5).flatMap(ExpirationReason.init(rawValue:)))

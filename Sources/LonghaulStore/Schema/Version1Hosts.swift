@@ -154,19 +154,21 @@ enum Version1Hosts {
           failures INTEGER NOT NULL DEFAULT 0,
           -- Runs in a row that were put off.
           deferrals INTEGER NOT NULL DEFAULT 0,
+          -- Runs of a repeating refresh in a row that brought nothing.
+          emptyRuns INTEGER NOT NULL DEFAULT 0,
           -- When the moments above were written: a clock that is set back is noticed by it.
           writtenAt INTEGER NOT NULL,
-          -- What has happened and was not handed over yet.
+          -- What has happened and was not handed over yet: names with commas between, in order.
           trigger TEXT,
-          -- When that happened.
+          -- When the last of them happened.
           triggeredAt INTEGER,
           -- launch.id that carries it; NULL = it waits.
           launch INTEGER,
           -- When that launch began.
           startedAt INTEGER,
-          -- The trigger that was handed over.
+          -- The triggers that were handed over, as in trigger.
           firedBy TEXT,
-          -- When that happened.
+          -- When the last of them happened.
           firedAt INTEGER
         ) STRICT
         """,
@@ -182,7 +184,7 @@ enum Version1Hosts {
           kind TEXT NOT NULL,
           -- launch.id.
           launch INTEGER NOT NULL,
-          -- The trigger that was handed over.
+          -- The triggers that were handed over, names with commas between.
           trigger TEXT,
           -- When the launch began.
           startedAt INTEGER NOT NULL,
@@ -192,6 +194,26 @@ enum Version1Hosts {
           result TEXT,
           -- Why the launch was asked to end.
           expiration TEXT
+        ) STRICT
+        """,
+        """
+        CREATE TABLE wakeUpEnd (
+          -- Order of insertion. The last ten of a host are kept.
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- host.name.
+          host TEXT NOT NULL,
+          -- The wake-up's identifier; empty = it has none.
+          identifier TEXT NOT NULL,
+          -- 1 = it was urgent.
+          urgent INTEGER NOT NULL,
+          -- When it was asked for.
+          submittedAt INTEGER NOT NULL,
+          -- When it was dropped, or its launch ended.
+          at INTEGER NOT NULL,
+          -- launch.id that did not handle it; NULL = it was dropped.
+          launch INTEGER,
+          -- WaitReason.Reason: what kept it from being handed over; NULL = nothing.
+          obstacle TEXT
         ) STRICT
         """,
     ]
@@ -215,6 +237,10 @@ enum Version1Hosts {
         "CREATE INDEX taskDeferred ON task (deferrals) WHERE launch IS NULL AND deferrals > 0",
         "CREATE INDEX taskSimulated ON task (simulated) WHERE simulated > 0",
         "CREATE INDEX taskByLaunch ON task (launch) WHERE launch IS NOT NULL",
+        """
+        CREATE INDEX taskWindow ON task (mayBeginAt) WHERE launch IS NULL AND windowAt IS NOT NULL
+        """,
+        "CREATE INDEX wakeUpEndByHost ON wakeUpEnd (host)",
         "CREATE INDEX taskRunByTask ON taskRun (host, identifier)",
         "CREATE INDEX taskRunByLaunch ON taskRun (launch)",
     ]

@@ -36,15 +36,15 @@ package struct TaskQueue {
     ///
     /// - Parameters:
     ///   - time: By which the use of hosts is counted.
+    ///   - isAwake: The machine has something else to do: requests whose window is open go along.
     ///   - isOpen: Whether the conditions of an eligibility hold.
     package func head(
-        now: Timestamp, _ time: LocalTime, isOpen: (EligibilityKey) -> Bool
+        now: Timestamp, _ time: LocalTime, isAwake: Bool = false,
+        isOpen: (EligibilityKey) -> Bool
     ) throws -> TaskHead {
         var head = TaskHead()
         try waive(now: now)
-        try connection.run(
-            "DELETE FROM task WHERE launch IS NULL AND expiresAt IS NOT NULL AND expiresAt <= ?1",
-            now)
+        try dropExpired(now: now)
         var moments = [try nextChange()]
         for key in try keys() {
             head.hasPending = true
@@ -64,6 +64,11 @@ package struct TaskQueue {
         }
         moments.append(try holdRefreshes(&head.due, now: now, time))
         try addCompanions(&head, now: now, isOpen: isOpen)
+        // A host that cannot be launched is looked at again and again, which counts for nothing.
+        let begins = head.due.contains {
+            $0.timing.window != nil && $0.readyAt <= $0.timing.dueAt
+        }
+        if begins || isAwake { try addNeighbours(&head, now: now, time, isOpen: isOpen) }
         head.next = moments.compactMap { $0 }.min()
         head.triggers = try triggers()
         head.interest = head.interest.union(head.triggers.interest)
@@ -155,6 +160,28 @@ package struct TaskQueue {
         }
     }
 
+    /// When a request begins that repeats, those of other hosts with an open window begin too: the
+    /// machine is awake, and a wake-up later in their windows is spared. A refresh whose host is
+    /// used later waits for that.
+    private func addNeighbours(
+        _ head: inout TaskHead, now: Timestamp, _ time: LocalTime,
+        isOpen: (EligibilityKey) -> Bool
+    ) throws {
+        let known = Set(head.due.map(\.id))
+        head.due += try connection.all(
+            TaskColumns.select + """
+                 INDEXED BY taskWindow WHERE launch IS NULL AND windowAt IS NOT NULL \
+                AND mayBeginAt <= ?1 AND readyAt > ?1 LIMIT ?2
+                """, now, Limits.tasksPerDecision, read: TaskColumns.read
+        ).filter { task in
+            guard !known.contains(task.id), isOpen(task.eligibility) else { return false }
+            var early = task
+            early.timing.dueAt = now
+            let learnt = try rows.refreshTiming(of: early, now: now, time)
+            return learnt.map { $0.startsAt <= now } ?? true
+        }
+    }
+
     private func triggers() throws -> TriggerSet {
         let all = try connection.all(
             """
@@ -211,13 +238,18 @@ package struct TaskQueue {
                 TaskColumns.select
                     + " INDEXED BY taskStanding WHERE triggers <> 0 AND triggers & ?1 <> 0",
                 TriggerSet([trigger]).rawValue, read: TaskColumns.read)
+            let fired = FiredTrigger(trigger, at: now)
             for task in found {
-                try connection.run(
-                    "UPDATE task SET trigger = ?2, triggeredAt = ?3 WHERE id = ?1", task.id,
-                    trigger.rawValue, now)
+                try setTrigger(of: task.id, task.trigger?.adding(fired) ?? fired)
                 if task.launch == nil { try makeDue(task, now: now) }
             }
         }
+    }
+
+    private func setTrigger(of id: TaskID, _ fired: FiredTrigger) throws {
+        try connection.run(
+            "UPDATE task SET trigger = ?2, triggeredAt = ?3 WHERE id = ?1", id, fired.text,
+            fired.at)
     }
 
     private func makeDue(_ task: StoredTask, now: Timestamp) throws {
@@ -277,7 +309,7 @@ package struct TaskQueue {
                 INSERT INTO taskRun (host, identifier, kind, launch, trigger, startedAt) \
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)
                 """, task.host, task.request.identifier, task.request.kind.rawValue, launch,
-                task.trigger?.trigger.rawValue, now)
+                task.trigger?.text, now)
             try connection.run(
                 """
                 DELETE FROM taskRun WHERE host = ?1 AND identifier = ?2 AND endedAt IS NOT NULL \
@@ -324,12 +356,13 @@ package struct TaskQueue {
             try logEnd(of: launch, identifier: task.request.identifier, end, now: now)
         }
         // A request that was submitted meanwhile takes its place.
-        if try rows.pending(task.request.identifier, of: task.host) != nil {
+        if let next = try rows.pending(task.request.identifier, of: task.host) {
+            try countEmpty(end, of: task, for: next, now: now)
             return try rows.delete(task.id)
         }
         let decision = TaskSettlement.decide(
             task.request, TaskTiming(task, at: now), end, started: task.startedAt ?? now,
-            place: try rows.place(task.request.identifier, of: task.host), now: now)
+            place: try rows.place(), now: now)
         guard case .again(let timing) = decision else { return try rows.delete(task.id) }
         try connection.run(
             """
@@ -339,39 +372,26 @@ package struct TaskQueue {
         try rows.write(timing, of: task.id, now: now)
         guard task.request.isStanding else { return }
         let isDone = timing.dueAt == .distantFuture
-        if let next = task.trigger ?? (isDone ? nil : task.firedBy) {
-            try connection.run(
-                "UPDATE task SET trigger = ?2, triggeredAt = ?3 WHERE id = ?1", task.id,
-                next.trigger.rawValue, next.at)
+        // What it was launched for has to be told again, with what has happened since.
+        let told = isDone ? nil : task.firedBy
+        if let next = task.trigger.map({ told?.adding($0) ?? $0 }) ?? told {
+            try setTrigger(of: task.id, next)
             if isDone, let waiting = try rows.find(task.id) { try makeDue(waiting, now: now) }
         }
     }
 
-    /// One that was not handled comes again, in the background; later with each failure of its
-    /// host.
-    private func settleWakeUp(_ task: StoredTask, isHandled: Bool, now: Timestamp) throws {
-        if task.isUrgent { try countUrgency(of: task.host, isHandled: isHandled, now: now) }
-        let isReplaced =
-            try rows.pending(task.request.identifier, of: task.host, isWakeUp: true) != nil
-        if isHandled || isReplaced { return try rows.delete(task.id) }
-        try connection.run(
-            """
-            UPDATE task SET launch = NULL, startedAt = NULL, urgent = 0, readyAt = ?2, dueAt = ?2, \
-            mayBeginAt = ?2, writtenAt = ?2 WHERE id = ?1
-            """, task.id, now)
-    }
-
-    private func countUrgency(of host: String, isHandled: Bool, now: Timestamp) throws {
-        if isHandled {
-            return try connection.run("UPDATE host SET urgentFailures = 0 WHERE name = ?1", host)
-        }
-        try connection.run(
-            "UPDATE host SET urgentFailures = urgentFailures + 1 WHERE name = ?1", host)
-        try connection.run(
-            """
-            UPDATE host SET urgentFailures = 0, urgencyLostUntil = ?2 \
-            WHERE name = ?1 AND urgentFailures >= ?3
-            """, host, now + Limits.urgencyLostSeconds, Limits.urgentFailures)
+    /// What the request brought that runs counts for the one that was submitted meanwhile.
+    private func countEmpty(
+        _ end: TaskEnd, of task: StoredTask, for next: StoredTask, now: Timestamp
+    ) throws {
+        var timing = TaskTiming(next, at: now)
+        timing.emptyRuns = task.timing.emptyRuns
+        timing.countEmpty(end, of: next.request)
+        guard end == .result(.noData), let repetition = next.request.repetition,
+            timing.lastStart != nil
+        else { return }
+        timing.moveOn(repetition, place: try rows.place(), now: now)
+        try rows.write(timing, of: next.id, now: now)
     }
 
     private func logEnd(

@@ -21,10 +21,13 @@ package struct TaskRequests {
             let running = try rows.running(request.identifier, of: host)
             var before = replaced?.timing ?? running?.timing
             // The one that runs now counts as a run of this one.
-            if let started = running?.startedAt { before?.lastStart = started }
+            if let started = running?.startedAt {
+                before?.lastStart = started
+                // What it brings is not known yet.
+                before?.emptyRuns = 0
+            }
             let timing = TaskTiming(
-                request, replacing: before,
-                place: try rows.place(request.identifier, of: host), now: now)
+                request, replacing: before, place: try rows.place(), now: now)
             if let replaced { try rows.delete(replaced.id) }
             let key = request.eligibility
             try connection.run(
@@ -135,6 +138,18 @@ package struct TaskRequests {
         try store.access { try find(identifier, host, $0) }
     }
 
+    /// A request that nothing but its identifier names is that of one host.
+    ///
+    /// - Throws: `conflict`.
+    package func checkOneHost(_ identifier: String, _ hosts: [String]) throws(LonghaulError) {
+        let names = Set(hosts).sorted()
+        if names.count < 2 { return }
+        throw LonghaulError(
+            .conflict,
+            "several hosts have the task \(identifier): \(names.joined(separator: ", "));"
+                + " name one, as `--host \(names[0])`")
+    }
+
     /// Those of these that still wait, wake-ups among them.
     package func waiting(_ ids: [TaskID]) throws(LonghaulError) -> [StoredTask] {
         try store.snapshot { connection in
@@ -185,6 +200,7 @@ package struct TaskRequests {
             for identifier in Set(identifiers).sorted() {
                 let found = try find(identifier, host, connection)
                 if found.isEmpty { throw noSuchTask(identifier) }
+                try checkOneHost(identifier, found.map(\.host))
                 for task in found { try TaskRows(connection).delete(task.id) }
             }
         }
@@ -218,6 +234,7 @@ package struct TaskRequests {
     ) throws(LonghaulError) {
         try store.write(.durable) { connection in
             let found = try find(identifier, host, connection)
+            try checkOneHost(identifier, found.map(\.host))
             guard let task = found.first(where: { ($0.launch != nil) == runs }) else {
                 if found.isEmpty { throw noSuchTask(identifier) }
                 throw LonghaulError(
@@ -240,10 +257,14 @@ package struct TaskRequests {
             let waiting = try rows.pending(identifier, of: host, isWakeUp: true)
             if let waiting { try rows.delete(waiting.id) }
             let isUrgent = wakeUp.isUrgent || waiting?.isUrgent ?? false
-            let dueAt =
-                isUrgent
-                ? now
-                : min(waiting?.timing.dueAt ?? .distantFuture, now + Limits.wakeUpMergeSeconds)
+            var dueAt = now
+            if !isUrgent {
+                dueAt = min(
+                    waiting?.timing.dueAt ?? .distantFuture, now + Limits.wakeUpMergeSeconds)
+                // Handed over before it expires.
+                let latest = wakeUp.expiresAt.map { $0 + -Limits.wakeUpMergeSeconds }
+                dueAt = max(now, min(dueAt, latest ?? dueAt))
+            }
             let request = TaskRequest(identifier: identifier)
             try connection.run(
                 """

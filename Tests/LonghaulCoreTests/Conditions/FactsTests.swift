@@ -59,7 +59,7 @@ import Testing
     ) -> NetworkLink {
         var link = NetworkLink(index: index, name: name)
         link.isUp = isUp
-        link.hasAddress = hasAddress
+        if hasAddress { link.prefixes = [NetworkPrefix("192.0.2.0/24")] }
         change(&link)
         return link
     }
@@ -119,37 +119,95 @@ import Testing
     }
 }
 
-@Suite struct OutwardLinksTests {
-    private static func outward(_ ipv4: Int?, _ ipv6: Int?) -> OutwardLinks {
-        let links = [1, 2, 3].map { index in
-            var link = NetworkLink(index: index, name: "eth\(index)")
-            link.isUp = true
-            return link
+@Suite struct NetworkIdentityTests {
+    private static func way(
+        _ link: String, _ gateway: String? = nil, _ prefixes: String...
+    ) -> NetworkIdentity {
+        NetworkIdentity(
+            ipv4: NetworkIdentity.Way(link: link, gateway: gateway, prefixes: Set(prefixes)))
+    }
+
+    private static let home = way("wlan0", "192.168.1.1", "192.168.1.0/24")
+    private static let both = NetworkIdentity(
+        ipv4: home.ipv4, ipv6: NetworkIdentity.Way(link: "wlan0", gateway: "fe80::1"))
+    private static let none = NetworkIdentity()
+
+    private static let rows: [(String, [NetworkIdentity], [Bool])] = [
+        ("the same again", [home, home], [false]),
+        ("another interface", [home, way("eth0", "192.168.1.1", "192.168.1.0/24")], [true]),
+        ("another gateway", [home, way("wlan0", "192.168.1.254", "192.168.1.0/24")], [true]),
+        ("another subnet", [way("eth0", nil, "a"), way("eth0", nil, "b")], [true]),
+        ("a second subnet", [way("eth0", nil, "a"), way("eth0", nil, "a", "b")], [false]),
+        (
+            "one subnet after the other",
+            [way("eth0", nil, "a"), way("eth0", nil, "a", "b"), way("eth0", nil, "b")],
+            [false, true]
+        ),
+        ("a VPN, and its end", [home, way("tun0", "10.8.0.1", "10.8.0.0"), home], [true, true]),
+        ("away and back", [home, none, home], [false, false]),
+        ("away, and elsewhere", [home, none, way("wlan0", "10.0.0.1")], [false, true]),
+        ("the first", [none, home], [true]),
+        ("IPv6 comes and goes", [home, both, home, both], [false, false, false]),
+        (
+            "IPv6 goes another way",
+            [both, NetworkIdentity(ipv4: both.ipv4, ipv6: .init(link: "tun0"))], [true]
+        ),
+        (
+            "another connection",
+            [nil, "x", nil, "x", "y"].map {
+                NetworkIdentity(ipv4: home.ipv4, connection: $0)
+            }, [false, false, false, true]
+        ),
+    ]
+
+    @Test(arguments: rows.indices) func whatIsAnother(_ row: Int) {
+        let (name, looks, changes) = Self.rows[row]
+        var identity = looks[0]
+        #expect(looks.dropFirst().map { identity.follow($0) } == changes, "\(name)")
+    }
+
+    private static func link(_ index: Int, _ prefixes: NetworkPrefix...) -> NetworkLink {
+        var link = NetworkLink(index: index, name: "eth\(index)")
+        link.isUp = true
+        link.prefixes = prefixes
+        return link
+    }
+
+    @Test func isTheWayOutOfEachFamily() {
+        let links = [
+            Self.link(1, NetworkPrefix("192.0.2.0/24")),
+            Self.link(
+                2, NetworkPrefix("198.51.100.0/24"), NetworkPrefix("2001:db8::/64", isIPv6: true),
+                NetworkPrefix("2001:db8:1::/64", isIPv6: true, isDeprecated: true)),
+        ]
+        func identity(_ ipv4: OutwardRoute?, _ ipv6: OutwardRoute?) -> NetworkIdentity {
+            NetworkFacts.identity(links, ipv4: ipv4, ipv6: ipv6)
         }
-        // The other two are worse.
-        let routes = [(false, ipv4), (true, ipv6)].flatMap { isIPv6, best in
-            (best == nil ? [] : [1, 2, 3]).map {
-                DefaultRoute(link: $0, isIPv6: isIPv6, metric: $0 == best ? 100 : 600)
-            }
-        }
-        return OutwardLinks(links, routes)
+        let out = identity(OutwardRoute(link: 2, gateway: "198.51.100.1"), OutwardRoute(link: 2))
+        #expect(
+            out.ipv4 == .init(link: "eth2", gateway: "198.51.100.1", prefixes: ["198.51.100.0/24"]))
+        #expect(out.ipv6 == .init(link: "eth2", prefixes: ["2001:db8::/64"]))
+        // Without a way out the neighbours count.
+        #expect(
+            identity(nil, nil)
+                == NetworkIdentity(
+                    ipv4: .init(link: "eth1", prefixes: ["192.0.2.0/24"]),
+                    ipv6: .init(link: "eth2", prefixes: ["2001:db8::/64"])))
+        #expect(NetworkFacts.identity([], ipv4: nil, ipv6: nil) == NetworkIdentity())
     }
 
     @Test(
         arguments: [
-            ([(1, 1), (1, 1)], [false, false]),
-            ([(1, 1), (2, 1)], [false, true]),
-            ([(1, 1), (1, 2)], [false, true]),
-            ([(1, nil), (1, 2)], [false, false]),
-            ([(1, 2), (1, nil)], [false, false]),
-            // What is gone is remembered.
-            ([(1, nil), (nil, nil), (1, nil)], [false, false, false]),
-            ([(1, nil), (nil, nil), (2, nil)], [false, false, true]),
-            ([(1, 1), (nil, 1), (2, 1), (2, 1)], [false, false, true, false]),
-        ] as [([(Int?, Int?)], [Bool])])
-    func whatGoesOverAnotherLink(looks: [(Int?, Int?)], switches: [Bool]) {
-        var outward = OutwardLinks()
-        #expect(looks.map { outward.follow(Self.outward($0.0, $0.1)) } == switches)
+            (.unmetered, home, false), (.metered, home, true),
+            (.unmetered, way("wlan0", "10.0.0.1"), true), (.unmetered, nil, false),
+            (nil, nil, false),
+        ] as [(NetworkState?, NetworkIdentity?, Bool)])
+    func aReadingOfAnother(value: NetworkState?, identity: NetworkIdentity?, isAnother: Bool) {
+        var old = Reading<NetworkState>(.unmetered, source: "a", since: Timestamp(milliseconds: 1))
+        old.identity = Self.home
+        var new = Reading(value, source: "b", since: Timestamp(milliseconds: 2))
+        new.identity = identity
+        #expect(new.isAnother(than: old) == isAnother)
     }
 
     @Test func ofRoutesAsGoodAsEachOtherTheFirstLinkTells() {

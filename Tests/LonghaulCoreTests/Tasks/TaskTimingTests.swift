@@ -97,11 +97,90 @@ import Testing
         #expect(often.dueAt <= last + 60)
     }
 
+    private func settled(
+        _ request: TaskRequest, _ timing: TaskTiming, _ results: [TaskResult], place: Double = 0.3
+    ) -> [Double] {
+        var (timing, last) = (timing, timing.dueAt)
+        return results.map { result in
+            let end = TaskSettlement.decide(
+                request, timing, .result(result), started: last, place: place, now: last + 1)
+            guard case .again(let next) = end else { return 0 }
+            defer { (timing, last) = (next, next.dueAt) }
+            return next.dueAt - last
+        }
+    }
+
+    /// Intervals to the next run, after the first one, which may be shorter.
+    @Test(
+        arguments: [
+            (900, .refresh, [.noData, .noData, .noData, .noData], [1800, 2700, 3600, 3600]),
+            (900, .refresh, [.noData, .noData, .success, .noData], [1800, 2700, 900, 1800]),
+            (900, .refresh, [.noData, .failure, .noData], [1800, 1800, 2700]),
+            (900, .processing, [.noData, .noData], [900, 900]),
+            // No more than a day.
+            (36_000, .refresh, [.noData, .noData, .noData], [72_000, 72_000, 72_000]),
+            (86_400, .refresh, [.noData, .noData], [86_400, 86_400]),
+            (200_000, .refresh, [.noData, .noData], [200_000, 200_000]),
+        ] as [(Double, TaskKind, [TaskResult], [Double])])
+    func whatBringsNothingComesMoreRarely(
+        interval: Double, kind: TaskKind, results: [TaskResult], delays: [Double]
+    ) {
+        var request = request(every: interval)
+        request.kind = kind
+        let timing = TaskTiming(request, replacing: nil, place: 0.3, now: Self.start)
+        let found = settled(request, timing, [.success] + results).dropFirst()
+        #expect(zip(found, delays).allSatisfy { abs($0 - $1) < 0.01 }, "\(found)")
+    }
+
+    /// A program submits its request in each of its launches.
+    @Test func submittingAnewKeepsWhatBringsNothingRare() {
+        let request = request(every: 900)
+        var old = TaskTiming(request, replacing: nil, place: 0, now: Self.start)
+        old.lastStart = Self.start
+        old.emptyRuns = 3
+        old.moveOn(request.repetition!, place: 0, now: Self.start)
+        for _ in 1...3 {
+            let new = TaskTiming(request, replacing: old, place: 0, now: Self.start + 10)
+            #expect(new == old)
+            old = new
+        }
+        #expect(old.dueAt - Self.start >= 3600 - 450)
+    }
+
+    /// Ten hosts ask for a daily run at times of their own, and run together.
+    @Test(arguments: [0, 0.2, 0.5, 0.9], [43_200, 21_600, 86_400])
+    func windowsThatOverlapShareAMoment(_ place: Double, _ tolerance: Double) {
+        let request = request(every: 86_400, tolerance: tolerance)
+        var moments: Set<Int64> = []
+        for number in 0..<10 {
+            let begin = Self.start + Double(number * 7919)
+            var timing = TaskTiming(request, replacing: nil, place: place, now: begin)
+            timing.lastStart = begin
+            timing.moveOn(request.repetition!, place: place, now: begin)
+            // From the second window on, when the first run keeps no distance any more.
+            timing.lastStart = timing.dueAt
+            timing.moveOn(request.repetition!, place: place, now: timing.dueAt)
+            moments.insert(timing.dueAt.milliseconds / 1000 % 86_400)
+            #expect(timing.dueAt - timing.window! <= tolerance)
+        }
+        #expect(moments.count <= Int(86_400 / tolerance))
+    }
+
     @Test func aFleetSpreads() {
         let places = (0..<1000).map { TaskTiming.place(of: "store\($0)/host/task") }
         var buckets = Array(repeating: 0, count: 10)
         for place in places { buckets[Int(place * 10)] += 1 }
         #expect(buckets.max()! <= 200)
+        // Machines that were set up at the same moment.
+        let request = request(every: 86_400)
+        var hours = Array(repeating: 0, count: 12)
+        for place in places {
+            var timing = TaskTiming(request, replacing: nil, place: place, now: Self.start)
+            timing.lastStart = Self.start
+            timing.moveOn(request.repetition!, place: place, now: Self.start)
+            hours[min(11, Int((timing.dueAt - Self.start - 43_200) / 3600))] += 1
+        }
+        #expect(hours.max()! <= 200 && hours.min()! >= 30, "\(hours)")
     }
 
     struct End: Sendable {
@@ -212,7 +291,7 @@ import Testing
     private func world(_ edit: (inout WorldFacts) -> Void) -> WorldFacts {
         var facts = WorldFacts()
         facts.network = .unmetered
-        facts.networkSince = Timestamp(milliseconds: 1)
+        facts.identity = NetworkIdentity(connection: "home")
         facts.power = .external
         facts.bootID = "a"
         facts.mounts = [1, 2]
@@ -222,12 +301,21 @@ import Testing
 
     @Test func eachChangeHasItsTrigger() {
         let plain = world { _ in }
+        let elsewhere = world { $0.identity = NetworkIdentity(connection: "work") }
         let rows: [(old: WorldFacts, new: WorldFacts, triggers: [TaskTrigger])] = [
             (plain, plain, []),
-            (world { $0.network = .offline }, plain, [.online, .networkChange]),
+            (world { $0.network = .offline }, plain, [.online]),
             (plain, world { $0.network = .offline }, []),
-            (plain, world { $0.networkSince = Timestamp(milliseconds: 2) }, [.networkChange]),
-            (plain, world { $0.network = .metered }, [.networkChange]),
+            (plain, elsewhere, [.networkChange]),
+            (
+                world {
+                    $0.network = .offline
+                    $0.identity = NetworkIdentity()
+                }, plain, [.online, .networkChange]
+            ),
+            (plain, world { $0.network = .metered }, []),
+            // An override says nothing about which network it is.
+            (plain, world { $0.identity = nil }, []), (world { $0.identity = nil }, plain, []),
             (world { $0.network = nil }, plain, []),
             (world { $0.power = .battery }, plain, [.power]),
             (plain, world { $0.power = .battery }, [.battery]),
@@ -246,7 +334,38 @@ import Testing
         let offline = world { $0.network = .offline }
         let unknown = world { $0.network = nil }.completed(by: offline)
         #expect(unknown.triggers(since: offline).isEmpty)
-        #expect(world { _ in }.triggers(since: unknown) == [.online, .networkChange])
+        #expect(world { _ in }.triggers(since: unknown) == [.online])
+    }
+
+    /// What an engine sees, one look after the other: the network as it says, and which it is.
+    @Test(
+        arguments: [
+            // Lost and found again, also under an override and what ends it.
+            ([(.unmetered, "home"), (.offline, ""), (.unmetered, "home")], []),
+            ([(.unmetered, "home"), (.offline, nil), (.unmetered, nil), (.metered, "home")], []),
+            ([(.unmetered, "home"), (.offline, ""), (.unmetered, "work")], [2]),
+            ([(.unmetered, "home"), (nil, nil), (.unmetered, "work")], [2]),
+            ([(.unmetered, "home"), (.metered, nil), (.unmetered, "work")], [2]),
+            // A portal has to be passed first.
+            ([(.unmetered, "home"), (.offline, "work"), (.unmetered, "work")], [2]),
+            ([(.offline, ""), (.unmetered, "home")], [1]),
+            ([(.offline, nil), (.unmetered, "home"), (.unmetered, "work")], [2]),
+        ] as [([(NetworkState?, String?)], [Int])])
+    func aNetworkThatIsSeenAgainIsNoOther(looks: [(NetworkState?, String?)], changes: [Int]) {
+        var before: WorldFacts?
+        var seen: [Int] = []
+        for (index, look) in looks.enumerated() {
+            var facts = world {
+                $0.network = look.0
+                $0.identity = look.1.map { NetworkIdentity(connection: $0.isEmpty ? nil : $0) }
+            }
+            if let before {
+                facts = facts.completed(by: before)
+                if facts.triggers(since: before).contains(.networkChange) { seen.append(index) }
+            }
+            before = facts
+        }
+        #expect(seen == changes)
     }
 
     @Test func triggersAreStoredAsBits() {

@@ -84,6 +84,97 @@ struct KernelNetworkTests {
         eventually("another network") { watched.watch.current.network.isAnother(than: first) }
     }
 
+    /// On the same link, or over a tunnel that leaves the default route alone.
+    @Test(
+        arguments: [
+            ["route replace default via 192.0.2.254 dev lan0"],
+            ["-6 route replace default via fe80::9 dev lan0"],
+            [
+                "address add 198.51.100.5/24 dev lan0", "address delete 192.0.2.5/24 dev lan0",
+                "route replace default via 198.51.100.1 dev lan0",
+            ],
+            [
+                "address add 198.51.100.5/24 dev lan0", "route delete default",
+                "address delete 192.0.2.5/24 dev lan0",
+            ],
+            ["route add 0.0.0.0/1 dev tun0", "route add 128.0.0.0/1 dev tun0"],
+            ["-6 route add ::/1 dev tun0", "-6 route add 8000::/1 dev tun0"],
+            [
+                "route add default dev tun0 table 51820",
+                "rule add not fwmark 51820 table 51820",
+            ],
+        ] as [[String]])
+    func anotherGatewaySubnetOrTunnelIsAnotherNetwork(changes: [String]) throws {
+        try link("lan0", "192.0.2.5/24")
+        try network.ip("-6", "address", "add", "2001:db8::5/64", "dev", "lan0", "nodad")
+        try link("tun0", "203.0.113.5/24")
+        try network.ip("-6", "address", "add", "2001:db8:9::5/64", "dev", "tun0", "nodad")
+        try network.ip("route", "add", "default", "via", "192.0.2.1", "dev", "lan0")
+        try network.ip("-6", "route", "add", "default", "via", "fe80::1", "dev", "lan0")
+        let watched = try Watched(snapshot, .network)
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        let first = watched.watch.current.network
+        for change in changes {
+            try OwnNetwork.ip(change.split(separator: " ").map(String.init))
+        }
+        eventually("another network") { watched.watch.current.network.isAnother(than: first) }
+        #expect(watched.watch.current.network.value == .unmetered)
+    }
+
+    /// Another address of the same network, the cable out and in again, other interfaces.
+    @Test func theSameNetworkAgainIsNoOther() throws {
+        try link("lan0", "192.0.2.5/24")
+        try network.ip("route", "add", "default", "via", "192.0.2.1", "dev", "lan0")
+        let watched = try Watched(snapshot, .network)
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        let first = watched.watch.current.network
+        try link("lan1", "198.51.100.5/24")
+        try network.ip("address", "add", "192.0.2.77/24", "dev", "lan0")
+        try network.ip("link", "set", "lan1", "down")
+        try network.ip("link", "set", "lan0", "down")
+        watched.becomes(\.network, .offline, "rtnetlink")
+        try network.ip("link", "set", "lan0", "up")
+        try network.ip("route", "add", "default", "via", "192.0.2.1", "dev", "lan0")
+        watched.becomes(\.network, .unmetered, "rtnetlink")
+        watched.watch.lookAnew()
+        #expect(!watched.watch.read(within: 5).network.isAnother(than: first))
+    }
+
+    @Test(.enabled(if: MockBus.isPossible, "skipped: needs dbus-daemon and python3-dbusmock"))
+    func anotherConnectionOfNetworkManagerIsAnotherNetwork() throws {
+        try link("lan0", "192.0.2.5/24")
+        try network.ip("route", "add", "default", "via", "192.0.2.1", "dev", "lan0")
+        let bus = try MockBus()
+        let service = try bus.service(.networkManager)
+        let name = "org.freedesktop.NetworkManager"
+        let path = "/org/freedesktop/NetworkManager/ActiveConnection/"
+        for (number, uuid) in [(1, "home"), (2, "home"), (3, "work")] {
+            try bus.tell(
+                .networkManager,
+                """
+                AddObject('\(path)\(number)', '\(name).Connection.Active', \
+                {'Uuid': '\(uuid)'}, [])
+                """)
+        }
+        try bus.tell(
+            .networkManager,
+            "AddProperty('\(name)', 'PrimaryConnection', dbus.ObjectPath('\(path)1'))")
+        var snapshot = snapshot
+        snapshot.busAddress = bus.address
+        let watched = try Watched(snapshot, .network)
+        watched.becomes(\.network, .unmetered, "networkmanager")
+        func connection() -> String? { watched.watch.current.network.identity?.connection }
+        eventually("the connection is known") { connection() == "home" }
+        let first = watched.watch.current.network
+        // Activated anew.
+        try bus.set(.networkManager, "PrimaryConnection", "dbus.ObjectPath('\(path)2')")
+        #expect(!watched.watch.current.network.isAnother(than: first))
+        try bus.set(.networkManager, "PrimaryConnection", "dbus.ObjectPath('\(path)3')")
+        eventually("another network") { watched.watch.current.network.isAnother(than: first) }
+        #expect(connection() == "work")
+        withExtendedLifetime(service) {}
+    }
+
     @Test func readsIPv6Too() throws {
         let watched = try Watched(snapshot, .network)
         watched.becomes(\.network, .offline, "rtnetlink")

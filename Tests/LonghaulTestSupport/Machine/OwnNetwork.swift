@@ -29,7 +29,7 @@ package final class OwnNetwork {
         }
     }
 
-    static func ip(_ arguments: [String]) throws {
+    package static func ip(_ arguments: [String]) throws {
         guard let program, try CLIProcess(program, arguments).reap() == .exited(0) else {
             throw FixtureFailed(description: "ip \(arguments)")
         }

@@ -211,7 +211,7 @@ struct TaskShow: ConsoleCommand {
         discussion: """
             One that was carried out is shown by its runs, as long as they are kept.
 
-            \(ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
+            \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
             """)
 
     @OptionGroup var name: TaskName
@@ -236,7 +236,7 @@ struct TaskCancel: ConsoleCommand {
               longhaul task cancel clean refresh
               longhaul task cancel --all --host com.example.feed
 
-            \(ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
+            \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
             """)
 
     @Argument(help: "The tasks' identifiers.")

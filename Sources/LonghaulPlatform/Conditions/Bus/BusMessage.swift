@@ -117,6 +117,10 @@ enum BusValue: Hashable {
         if case .number(let value) = self { value } else { nil }
     }
 
+    var text: String? {
+        if case .text(let value) = self { value } else { nil }
+    }
+
     /// A number of either kind.
     var fraction: Double? {
         switch self {

@@ -10,8 +10,8 @@ final class KernelNetwork {
     private(set) var state: NetworkState?
     /// The interface of the best default route.
     private(set) var deciding: String?
-    private var outward = OutwardLinks()
-    private var hasSwitched = false
+    /// `nil` = as ``state``.
+    private(set) var identity: NetworkIdentity?
 
     private let sysfs: String
     private let changes: Descriptor?
@@ -45,50 +45,88 @@ final class KernelNetwork {
     func refresh(now: Instant) {
         lookAt = nil
         looked = now
-        let links: [NetworkLink]
-        let routes: [DefaultRoute]
         do {
-            (links, routes) = try read()
+            try read()
         } catch {
             // The state is kept until it can be read again.
             if error.errno == EINTR {
                 lookAt = now + Limits.networkPauseSeconds
             } else {
                 state = nil
+                identity = nil
             }
-            return
         }
-        deciding = NetworkFacts.best(links, routes)?.name
-        if outward.follow(OutwardLinks(links, routes)) { hasSwitched = true }
-        state = NetworkFacts.state(links, routes)
-    }
-
-    /// Whether the interface of outgoing traffic has changed since the last call.
-    func takeSwitch() -> Bool {
-        defer { hasSwitched = false }
-        return hasSwitched
     }
 
     // MARK: -
 
-    private func read() throws(SystemFailure) -> ([NetworkLink], [DefaultRoute]) {
+    private func read() throws(SystemFailure) {
         var links = [lh_link](repeating: lh_link(), count: Limits.networkLinks)
+        var addresses = [lh_address](repeating: lh_address(), count: Limits.networkAddresses)
         var routes = [lh_default_route](repeating: lh_default_route(), count: Limits.networkRoutes)
-        var linkCount = links.count
-        var routeCount = routes.count
-        let answer = lh_route_read(&links, &linkCount, &routes, &routeCount)
+        var found = lh_network()
+        let answer = links.withUnsafeMutableBufferPointer { links in
+            addresses.withUnsafeMutableBufferPointer { addresses in
+                routes.withUnsafeMutableBufferPointer { routes in
+                    (found.links, found.link_count) = (links.baseAddress, links.count)
+                    (found.addresses, found.address_count) =
+                        (addresses.baseAddress, addresses.count)
+                    (found.routes, found.route_count) = (routes.baseAddress, routes.count)
+                    return lh_route_read(&found)
+                }
+            }
+        }
         if answer < 0 {
             throw SystemFailure(operation: "read", path: "rtnetlink", errno: -answer)
         }
-        return (
-            links.prefix(linkCount).map(describe),
-            routes.prefix(routeCount).map {
-                DefaultRoute(link: Int($0.link), isIPv6: $0.is_ipv6 != 0, metric: $0.metric)
-            }
-        )
+        var prefixes: [Int32: [NetworkPrefix]] = [:]
+        for address in addresses.prefix(found.address_count) {
+            prefixes[address.link, default: []].append(prefix(of: address))
+        }
+        let known = links.prefix(found.link_count).map {
+            describe($0, prefixes[$0.index] ?? [])
+        }
+        let ways = routes.prefix(found.route_count).map {
+            DefaultRoute(link: Int($0.link), isIPv6: $0.is_ipv6 != 0, metric: $0.metric)
+        }
+        deciding = NetworkFacts.best(known, ways)?.name
+        state = NetworkFacts.state(known, ways)
+        identity = NetworkFacts.identity(
+            known, ipv4: outward(found.outward.0, isIPv6: false),
+            ipv6: outward(found.outward.1, isIPv6: true))
     }
 
-    private func describe(_ found: lh_link) -> NetworkLink {
+    private func prefix(of address: lh_address) -> NetworkPrefix {
+        let isIPv6 = address.is_ipv6 != 0
+        // A server of addresses may give out single ones of a network of 64 bits.
+        let bits = Int(isIPv6 ? min(address.prefix_bits, 64) : address.prefix_bits)
+        var bytes = address.bytes
+        withUnsafeMutableBytes(of: &bytes) { bytes in
+            for index in bytes.indices {
+                let kept = min(max(bits - index * 8, 0), 8)
+                bytes[index] &= UInt8(truncatingIfNeeded: 0xff00 >> kept)
+            }
+        }
+        return NetworkPrefix(
+            text(of: &bytes, isIPv6: isIPv6) + "/\(bits)", isIPv6: isIPv6,
+            isDeprecated: address.is_deprecated != 0)
+    }
+
+    private func outward(_ route: lh_outward_route, isIPv6: Bool) -> OutwardRoute? {
+        if route.link == 0 { return nil }
+        var gateway = route.gateway
+        return OutwardRoute(
+            link: Int(route.link),
+            gateway: route.has_gateway != 0 ? text(of: &gateway, isIPv6: isIPv6) : nil)
+    }
+
+    private func text(of address: UnsafeRawPointer, isIPv6: Bool) -> String {
+        var shown = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        inet_ntop(isIPv6 ? AF_INET6 : AF_INET, address, &shown, socklen_t(shown.count))
+        return String(decoding: shown.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self)
+    }
+
+    private func describe(_ found: lh_link, _ prefixes: [NetworkPrefix]) -> NetworkLink {
         var name = found.name
         let text = withUnsafeBytes(of: &name) {
             String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
@@ -97,7 +135,7 @@ final class KernelNetwork {
         link.isLoopback = found.is_loopback != 0
         link.isUp = found.is_up != 0
         link.isBridge = found.is_bridge != 0
-        link.hasAddress = found.has_address != 0
+        link.prefixes = prefixes
         link.isPointToPoint = found.is_point_to_point != 0
         // Only candidates are looked up: a host of containers has hundreds of other interfaces.
         if link.isUp, !link.isLoopback, isFileName(text) {

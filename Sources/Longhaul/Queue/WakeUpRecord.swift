@@ -1,0 +1,63 @@
+public import LonghaulCore
+internal import LonghaulStore
+
+/// A wake-up that was not handed over, or not handled.
+public struct WakeUpRecord: Sendable {
+    /// What has become of it.
+    public enum State: String, Sendable, CaseIterable {
+        /// It is handed over as soon as what it waits for is there.
+        case waiting
+        /// It expired before it could be handed over.
+        case dropped
+        /// Its launch did not end well: it has come again as one that is not urgent.
+        case failed
+    }
+
+    /// `nil` = it has none.
+    public var identifier: String?
+    /// What has become of it.
+    public var state: State
+    /// Whether it passes the delays of its host.
+    public var isUrgent: Bool
+    /// When it was asked for.
+    public var submittedAt: Timestamp
+    /// When it is dropped; `nil` = it waits as long as it takes.
+    public var expiresAt: Timestamp?
+    /// All that it waits for; empty unless it waits.
+    public var waitingFor: [WaitReason] = []
+    /// When it is handed over; `nil` unless it waits.
+    public var forecast: Forecast?
+    /// When it was dropped, or its launch ended; `nil` = it waits.
+    public var endedAt: Timestamp?
+    /// The launch that has not handled it.
+    public var launch: Int64?
+    /// Why it was not handed over until it was dropped: ``WaitReason/Reason/backoff``,
+    /// ``WaitReason/Reason/host`` or ``WaitReason/Reason/engine``.
+    public var droppedFor: WaitReason.Reason?
+}
+
+extension TaskReader {
+    /// What waits, and what was not handled.
+    func wakeUps(of host: StoredHost) throws(LonghaulError) -> [WakeUpRecord] {
+        var records: [WakeUpRecord] = []
+        for task in try queue.store.tasks.waiting(for: host.name) where task.kind == .wakeUp {
+            let hasUrgency = host.urgencyLostUntil.map { $0 <= queue.now } ?? true
+            let waiting = try record(task, isUrgent: task.isUrgent && hasUrgency)
+            let identifier = task.request.identifier
+            records.append(
+                WakeUpRecord(
+                    identifier: identifier.isEmpty ? nil : identifier, state: .waiting,
+                    isUrgent: task.isUrgent, submittedAt: task.submittedAt,
+                    expiresAt: task.expiresAt, waitingFor: waiting.waitingFor,
+                    forecast: waiting.forecast))
+        }
+        return records
+            + (try queue.store.tasks.wakeUpEnds(of: host.name)).map { end in
+                WakeUpRecord(
+                    identifier: end.identifier.isEmpty ? nil : end.identifier,
+                    state: end.launch == nil ? .dropped : .failed, isUrgent: end.isUrgent,
+                    submittedAt: end.submittedAt, endedAt: end.at, launch: end.launch?.rawValue,
+                    droppedFor: end.obstacle)
+            }
+    }
+}
