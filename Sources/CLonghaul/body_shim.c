@@ -12,68 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// MARK: rate
-
 static const int64_t second = 1000000000;
-
-// The capacity is 0.15 s worth of bytes. Over any two seconds at most 7.5 % more than the rate
-// passes, and a thread that was not scheduled for a while still reaches the rate.
-static int64_t bucket_capacity(const lh_bucket *bucket) {
-    int64_t capacity = bucket->rate / 20 * 3;
-    return capacity > 0 ? capacity : 1;
-}
-
-void lh_bucket_set(lh_bucket *bucket, int64_t rate, int64_t now) {
-    bucket->rate = rate;
-    bucket->tokens = 0;
-    bucket->filled_at = now;
-    bucket->remainder = 0;
-}
-
-void lh_bucket_fill(lh_bucket *bucket, int64_t now) {
-    if (bucket->rate <= 0 || now <= bucket->filled_at)
-        return;
-    int64_t elapsed = now - bucket->filled_at;
-    bucket->filled_at = now;
-    int64_t capacity = bucket_capacity(bucket);
-    double earned =
-        (double)bucket->rate * ((double)elapsed / (double)second) + bucket->remainder;
-    if (earned >= (double)(capacity - bucket->tokens)) {
-        bucket->tokens = capacity;
-        bucket->remainder = 0;
-        return;
-    }
-    int64_t whole = (int64_t)earned;
-    bucket->tokens += whole;
-    bucket->remainder = earned - (double)whole;
-}
-
-// The fewest tokens for which a paused request is resumed.
-static int64_t quantum_of(const lh_bucket *bucket) {
-    int64_t quantum = bucket->rate / 50;
-    return quantum > 0 ? quantum : 1;
-}
-
-int64_t lh_bucket_wait(const lh_bucket *bucket) {
-    int64_t missing = quantum_of(bucket) - bucket->tokens;
-    if (bucket->rate <= 0 || missing <= 0)
-        return 0;
-    double wait = ((double)missing - bucket->remainder) / (double)bucket->rate * (double)second;
-    return (int64_t)wait + 1;
-}
-
-static size_t bucket_allows(const lh_bucket *bucket, size_t wanted) {
-    if (bucket->rate <= 0)
-        return wanted;
-    if (bucket->tokens <= 0)
-        return 0;
-    return (uint64_t)bucket->tokens < wanted ? (size_t)bucket->tokens : wanted;
-}
-
-static void bucket_take(lh_bucket *bucket, size_t taken) {
-    if (bucket->rate > 0)
-        bucket->tokens -= (int64_t)taken;
-}
 
 // MARK: body
 
@@ -288,11 +227,10 @@ static size_t pass(lh_flow *flow, const char *data, size_t length) {
     size_t done = flow->swallowed;
     flow->swallowed = 0;
     size_t rest = length - done;
-    size_t allowed = bucket_allows(&flow->turn->total, bucket_allows(&flow->bucket, rest));
+    size_t allowed = lh_budget_take(flow->turn->budget, lh_bucket_allows(&flow->bucket, rest));
     if (allowed > 0 && !take(flow, data + done, allowed))
         return CURL_WRITEFUNC_ERROR;
-    bucket_take(&flow->bucket, allowed);
-    bucket_take(&flow->turn->total, allowed);
+    lh_bucket_take(&flow->bucket, allowed);
     if (allowed < rest) {
         flow->swallowed = done + allowed;
         flow->rate_paused = 1;
@@ -410,16 +348,16 @@ size_t lh_flow_read(char *buffer, size_t size, size_t count, void *opaque) {
     size_t room = least(size * count, upload_length(upload) - upload->position);
     if (room == 0)
         return 0;
-    size_t allowed = bucket_allows(&flow->turn->total, bucket_allows(&flow->bucket, room));
+    size_t allowed = lh_budget_take(flow->turn->budget, lh_bucket_allows(&flow->bucket, room));
     if (allowed == 0) {
         flow->rate_paused = 1;
         return CURL_READFUNC_PAUSE;
     }
     size_t got = read_piece(flow, buffer, allowed);
+    lh_budget_return(flow->turn->budget, allowed - got);
     if (got == 0)
         return CURL_READFUNC_ABORT;
-    bucket_take(&flow->bucket, got);
-    bucket_take(&flow->turn->total, got);
+    lh_bucket_take(&flow->bucket, got);
     upload->position += (int64_t)got;
     flow->touched = flow->turn->now;
     if (upload->position > upload->sent) {

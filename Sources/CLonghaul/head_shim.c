@@ -1,5 +1,4 @@
 #include "flow_shim.h"
-#include "yield_shim.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,12 @@ void lh_flow_reset(lh_flow *flow) {
     flow->socket = -1;
     flow->end = -1;
     flow->stop_at = -1;
+}
+
+void lh_flow_leave(lh_flow *flow) {
+    if (flow->turn)
+        lh_budget_leave(flow->turn->budget, flow, flow->held);
+    flow->held = 0;
 }
 
 void lh_flow_free_head(lh_flow *flow) {
@@ -68,14 +73,18 @@ static int before_request(
     (void)remote;
     (void)local;
     (void)remote_port;
-    (void)local_port;
     lh_flow *flow = opaque;
     flow->connected = 1;
     begin(flow);
+    if (!lh_budget_use(flow->turn->budget, flow->site, (uint16_t)local_port, &flow->held)) {
+        flow->is_crowded = 1;
+        return CURL_PREREQFUNC_ABORT;
+    }
     return flow->admits(flow->owner) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
 
 void lh_flow_attach(lh_flow *flow, CURL *easy) {
+    flow->easy = easy;
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, lh_flow_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, flow);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, lh_flow_body);

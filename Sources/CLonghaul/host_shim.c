@@ -14,11 +14,61 @@
 static int answer(int result) { return result < 0 ? -errno : result; }
 
 // Between fork and exec of a process with threads only async-signal-safe calls are allowed.
-static void complain(const char *path) {
-    static const char text[] = "longhaul: this program cannot be run: ";
-    (void)!write(2, text, sizeof text - 1);
-    (void)!write(2, path, strlen(path));
-    (void)!write(2, "\n", 1);
+static void say(const char *text) { (void)!write(2, text, strlen(text)); }
+
+// execve(2) reports a missing interpreter as it reports a missing program.
+static void say_what_is_missing(const char *path) {
+    char line[257] = "";
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file < 0 ? -1 : read(file, line, sizeof line - 1);
+    if (file < 0 && errno == ENOENT) return say("it is not there");
+    if (got < 2) return say("it or what it needs is not there");
+    if (line[0] != '#' || line[1] != '!')
+        return say("its loader is not there: it was built for another system");
+    char *name = line + 2;
+    while (*name == ' ' || *name == '\t') name++;
+    char *end = name;
+    while (*end && *end != ' ' && *end != '\t' && *end != '\n' && *end != '\r') end++;
+    int is_dos = *end == '\r';
+    *end = 0;
+    say("its interpreter ");
+    say(name);
+    say(is_dos ? "\\r is not there: its lines end with \\r\\n, as on Windows" : " is not there");
+}
+
+static void complain(const char *path, int error) {
+    say("longhaul: this program cannot be run: ");
+    say(path);
+    say(": ");
+    switch (error) {
+    case ENOENT:
+        say_what_is_missing(path);
+        break;
+    case ENOEXEC:
+        say("it begins with no #! line, and is no program of this machine");
+        break;
+    case ETXTBSY:
+        say("it is open for writing");
+        break;
+    case EACCES:
+        say("it or its interpreter may not be executed: a mode, a directory's mode, or a mount "
+            "with noexec");
+        break;
+    case E2BIG:
+        say("its arguments and environment are too long");
+        break;
+    case ENOMEM:
+        say("there is no memory for it");
+        break;
+    case ELOOP:
+    case ENOTDIR:
+        say("its path leads nowhere");
+        break;
+    default:
+        say("execve(2) fails");
+        break;
+    }
+    say("\n");
 }
 
 static void close_from(int first) {
@@ -58,7 +108,7 @@ static void become(
     close(3);
     if (chdir("/") < 0) _exit(127);
     execve(path, arguments, environment);
-    complain(path);
+    complain(path, errno);
     _exit(127);
 }
 

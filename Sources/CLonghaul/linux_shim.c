@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -219,6 +220,13 @@ int lh_default_mode(int directory) {
 void lh_disk_priority(int idle) {
     enum { process = 1, class_shift = 13, class_none = 0, class_idle = 3 };
     syscall(SYS_ioprio_set, process, 0, (idle ? class_idle : class_none) << class_shift);
+}
+
+void lh_processor_priority_low(void) {
+    const int low = 10;
+    id_t thread = (id_t)syscall(SYS_gettid);
+    if (getpriority(PRIO_PROCESS, thread) < low)
+        setpriority(PRIO_PROCESS, thread, low);
 }
 
 // MARK: Locks

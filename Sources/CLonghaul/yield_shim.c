@@ -18,12 +18,6 @@ static const int lower_effort = 1 << 2;
 
 // MARK: sockets
 
-uint64_t lh_socket_cookie(int fd) {
-    uint64_t cookie = 0;
-    socklen_t length = sizeof cookie;
-    return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &length) == 0 ? cookie : 0;
-}
-
 static int is_loopback(const struct curl_sockaddr *address) {
     if (address->family == AF_INET && address->addrlen >= sizeof(struct sockaddr_in)) {
         struct sockaddr_in in;
@@ -59,30 +53,49 @@ static void remember(lh_pool *pool, int fd, const struct curl_sockaddr *address)
         (lh_socket){.fd = fd, .cookie = lh_socket_cookie(fd), .is_loopback = is_loopback(address)};
 }
 
+static void mark(int fd, int family) {
+    if (family == AF_INET)
+        setsockopt(fd, IPPROTO_IP, IP_TOS, &lower_effort, sizeof lower_effort);
+    else if (family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &lower_effort, sizeof lower_effort);
+}
+
 static curl_socket_t open_socket(void *opaque, curlsocktype purpose, struct curl_sockaddr *address) {
     (void)purpose;
-    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-    if (fd < 0)
+    lh_flow *flow = opaque;
+    // FTP's data belong to the connection that the request has.
+    int is_data = flow->has_data_sockets && flow->connected;
+    int fd = is_data
+        ? socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol)
+        : lh_budget_open(flow->turn->budget, flow->site, flow, address->family, address->socktype,
+                         address->protocol);
+    if (fd < 0) {
+        flow->is_crowded = !is_data && errno == EBUSY;
         return CURL_SOCKET_BAD;
-    if (address->family == AF_INET)
-        setsockopt(fd, IPPROTO_IP, IP_TOS, &lower_effort, sizeof lower_effort);
-    else if (address->family == AF_INET6)
-        setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &lower_effort, sizeof lower_effort);
-    remember(opaque, fd, address);
+    }
+    if (flow->pool->is_marked)
+        mark(fd, address->family);
+    remember(flow->pool, fd, address);
     return fd;
 }
 
 static int close_socket(void *opaque, curl_socket_t fd) {
-    forget(opaque, fd);
+    lh_pool *pool = opaque;
+    forget(pool, fd);
+    lh_budget_forget(pool->budget, fd);
     return close(fd);
 }
 
 // MARK: pool
 
-lh_pool *lh_pool_new(void) {
+lh_pool *lh_pool_new(lh_budget *budget, int is_shared, int is_marked) {
     lh_pool *pool = calloc(1, sizeof *pool);
     if (!pool)
         return NULL;
+    pool->budget = budget;
+    pool->is_marked = is_marked;
+    if (!is_shared)
+        return pool;
     pool->share = curl_share_init();
     if (!pool->share
         || curl_share_setopt(pool->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_CONNECT) != CURLSHE_OK) {
@@ -102,15 +115,19 @@ void lh_pool_free(lh_pool *pool) {
     free(pool);
 }
 
-void lh_pool_use(lh_pool *pool, CURL *easy) {
-    curl_easy_setopt(easy, CURLOPT_SHARE, pool ? pool->share : NULL);
-    if (!pool)
-        return;
-    // libcurl stores both callbacks in the connection, and calls them for as long as it lives.
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, pool);
-    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
-    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, pool);
+void lh_pool_use(lh_pool *pool, lh_flow *flow, uint64_t site) {
+    flow->pool = pool;
+    flow->site = site;
+    curl_easy_setopt(flow->easy, CURLOPT_SHARE, pool->share);
+    curl_easy_setopt(flow->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(flow->easy, CURLOPT_OPENSOCKETDATA, flow);
+    // libcurl stores this callback in the connection, and calls it for as long as that lives.
+    curl_easy_setopt(flow->easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
+    curl_easy_setopt(flow->easy, CURLOPT_CLOSESOCKETDATA, pool);
+}
+
+void lh_pool_leave(CURL *easy) {
+    curl_easy_setopt(easy, CURLOPT_SHARE, NULL);
 }
 
 // MARK: TCP

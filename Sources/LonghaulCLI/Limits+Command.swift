@@ -17,8 +17,8 @@ extension Limits {
     static let notedTransfers = 20
     /// Paused transfers that have a line each when `get` is interrupted.
     static let pausedShown = 20
-    /// Ids in one suggested command line, whose length is limited.
-    static let idsPerCommand = 1000
+    /// Ids in a suggested command line; of more, their session is named.
+    static let idsPerCommand = 20
     /// Rows of transfers on a terminal.
     static let progressRows = 16
     /// Between two drawings on a terminal.

@@ -51,6 +51,8 @@ extension Limits {
     static let copyIntervalSeconds: Double = 24 * 3600
     /// Pages of 4 KiB that are copied before the engine is asked again whether to go on: 1 MiB.
     static let copyStepPages: Int32 = 256
+    /// Rows that are looked through for credentials at a time.
+    static let copyRowsAtOnce = 1000
     /// Bytes that the disk must have left beside the copy.
     static let copySpareBytes: Int64 = 64 << 20
     /// Faults that SQLite is asked to name.

@@ -20,6 +20,7 @@ package final class Transport: Sendable {
     /// Starts the thread. Throws if libcurl is unusable or no thread can be had.
     package init(
         configuration: TransportConfiguration = TransportConfiguration(),
+        budget: TransportBudget = TransportBudget(),
         facts: @escaping @Sendable ([WireFact]) -> Void
     ) throws(LonghaulError) {
         try CurlGlobal.start()
@@ -36,9 +37,13 @@ package final class Transport: Sendable {
         let multi = MultiHandle(pointer: pointer)
         let inbox = TransportInbox(multi: multi)
         do throws(LonghaulError) {
-            thread = try LoopThread(name: "longhaul-wire") {
+            thread = try LoopThread(
+                name: configuration.isBackground ? "longhaul-wire-d" : "longhaul-wire",
+                isBackground: configuration.isBackground
+            ) {
                 TransportLoop(
-                    multi: multi, inbox: inbox, configuration: configuration, facts: facts
+                    multi: multi, inbox: inbox, configuration: configuration, budget: budget,
+                    facts: facts
                 )
                 .run()
             }
@@ -88,7 +93,8 @@ package final class Transport: Sendable {
         inbox.send(.leaveConnections(suspecting: keys))
     }
 
-    /// The limit over all requests together; `nil` = none.
+    /// The limit over the requests of all transports with this one's budget; `nil` = none. To be
+    /// set at each of them.
     package func setTotalRate(_ bytesPerSecond: Int64?) {
         inbox.send(.totalRate(bytesPerSecond))
     }

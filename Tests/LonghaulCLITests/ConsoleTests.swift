@@ -171,15 +171,21 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
         #expect(AwaitedTransfers.status(of: watch, []) == .noSuchTransfer)
     }
 
-    /// What somebody had paused before is not to go on.
+    /// Nobody reads or copies hundreds of numbers.
     @Test func whatToResumeIsNamed() {
-        func commands(_ count: Int) -> [String] {
-            AwaitedTransfers.commands(toResume: (0..<count).map { String($0) })
+        func command(_ count: Int, _ sessions: String...) -> String? {
+            let transfers = (0..<Int64(count)).map { number in
+                var transfer = Sample.transfer(number, .paused)
+                transfer.session = sessions[Int(number) % sessions.count]
+                return transfer
+            }
+            return AwaitedTransfers.resume(transfers)?.text
         }
-        #expect(commands(0).isEmpty)
-        #expect(commands(3) == ["longhaul resume 0 1 2"])
-        #expect(commands(1001).map { $0.split(separator: " ").count } == [1002, 3])
-        #expect(commands(1001).last == "longhaul resume 1000")
+        #expect(command(0, "s") == nil)
+        #expect(command(3, "s") == "longhaul resume 0 1 2")
+        #expect(command(1439, "default") == "longhaul resume --session default")
+        #expect(command(1439, "my s") == "longhaul resume --session 'my s'")
+        #expect(command(1439, "s", "t") == "longhaul resume --all")
     }
 
     @Test func aFailureSaysMoreThanThatSomethingIsGone() {

@@ -72,6 +72,28 @@ import Testing
         }
     }
 
+    /// Where redirects lead counts as well, for discretionary downloads and others together.
+    @Test(arguments: [["--discretionary", "--prefer", "none"], []])
+    func redirectsOfManyOriginsToOne(options: [String]) async throws {
+        let home = try LonghaulHome()
+        let limits = try home.scratch.write(#"{"limits": {"perOrigin": 2}}"#, to: "config.json")
+        let limited = home.with(["LONGHAUL_CONFIG": limits])
+        try await LoopbackServer.run { target in
+            var origins: [LoopbackServer] = []
+            for _ in 0..<30 { try await origins.append(.start()) }
+            let urls = (0..<60).map { index in
+                let place = PercentCoding.encode(target.url("\(index).bin?size=10k&etag=v1"))
+                return origins[index % 30].url("\(index).bin?redirect=\(place)")
+            }
+            let place = ["-d", home.file("")]
+            _ = try await limited.start(["enqueue"] + options + place + urls[..<50]).wait()
+            _ = try await limited.start(["enqueue"] + place + urls[50...]).wait()
+            let run = try await limited.start("run").wait()
+            #expect(run.output.contains("60 completed"), "\(run.output) \(run.errors)")
+            #expect((1...2).contains(target.connectionsAtMost))
+        }
+    }
+
     /// The server gives each visitor two connections: two it is, up to the end.
     @Test(arguments: ["", "&retryafter=1"])
     func asManyAsTheServerGrants(knob: String) async throws {

@@ -31,6 +31,42 @@ import Testing
         return try #require(lease.first?["epoch"].int, "\(lease)")
     }
 
+    private func install(_ cron: CLIProcess, _ home: LonghaulHome) async throws {
+        let nsenter = try #require(InstalledProgram.find("nsenter"))
+        let installed = try await CLIProcess.run(
+            nsenter,
+            [
+                "--target", "\(cron.pid)", "--mount", try BuiltBinary.longhaul, "install",
+                "--cron", "* * * * *", "--max-time", "15s",
+            ], environment: home.environment)
+        #expect(installed.output == "written: the lines in your crontab\n", "\(installed)")
+    }
+
+    /// What has failed comes by mail; a run in which all went well sends none.
+    @Test(.enabled(if: missing.isEmpty, "skipped: there is no \(missing.joined(separator: ", "))"))
+    func mailsWhatHasFailed() async throws {
+        let home = try LonghaulHome()
+        let cron = try await startCron(home)
+        let before = try await engines(home)
+        try await install(cron, home)
+        try await eventually(within: .seconds(75), "cron runs it") {
+            try await engines(home) > before
+        }
+        try await LoopbackServer.run { server in
+            let url = server.url("a?status=404")
+            _ = try await home.run("enqueue", url, "-o", home.file("a"))
+            var mail = ""
+            try await eventually(within: .seconds(75), "a mail comes") {
+                mail = (try? String(contentsOfFile: home.scratch("mail"), encoding: .utf8)) ?? ""
+                return mail.contains("transfer 1 failed")
+            }
+            // One mail, without the sentence at the end of a run.
+            #expect(mail.components(separatedBy: "Subject: ").count == 2, "\(mail)")
+            #expect(!mail.contains("completed"), "\(mail)")
+        }
+        withExtendedLifetime(cron) {}
+    }
+
     @Test(.enabled(if: missing.isEmpty, "skipped: there is no \(missing.joined(separator: ", "))"))
     func waitsOnBatteryRunsOnPowerAndStaysInItsBox() async throws {
         let home = try LonghaulHome()
@@ -51,15 +87,7 @@ import Testing
             let asked = try await home.run(
                 "enqueue", url, "-o", home.file("a"), "--discretionary", "--connections", "1")
             #expect(asked.status == 0, "\(asked.errors)")
-            let nsenter = try #require(InstalledProgram.find("nsenter"))
-            let installed = try await CLIProcess.run(
-                nsenter,
-                [
-                    "--target", "\(cron.pid)", "--mount", try BuiltBinary.longhaul, "install",
-                    "--cron", "* * * * *", "--max-time", "15s",
-                ], environment: home.environment)
-            #expect(installed.output == "written: the lines in your crontab\n", "\(installed)")
-
+            try await install(cron, home)
             let before = try await engines(home)
             try await eventually(within: minute, "cron runs it on battery") {
                 try await engines(home) > before

@@ -27,6 +27,32 @@ import Testing
         #expect(path.hasPrefix("/") && path.hasSuffix("/here/there"))
     }
 
+    /// `sudo -E` keeps the user's HOME.
+    @Test(.enabled(if: geteuid() == 0, "skipped: not root"))
+    func rootMakesNoneInTheHomeOfAnother() throws {
+        let home = try scratch.subdirectory("home")
+        func code(_ environment: [String: String]) -> LonghaulError.Code? {
+            do throws(LonghaulError) {
+                _ = try StateDirectory.resolve(environment: environment)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        #expect(code(["HOME": home]) == nil)
+        try #require(chown(home, 1234, 1234) == 0)
+        #expect(code(["HOME": home]) == .storeUnavailable)
+        #expect(code(["XDG_STATE_HOME": "\(home)/state", "HOME": "/"]) == .storeUnavailable)
+        // A directory that was chosen is right, unless it is the user's own who has called sudo.
+        let chosen = ["LONGHAUL_HOME": "\(home)/queue", "HOME": home]
+        #expect(code(chosen) == nil)
+        #expect(code(chosen.merging(["SUDO_UID": "1000"]) { $1 }) == nil)
+        #expect(code(chosen.merging(["SUDO_UID": "1234"]) { $1 }) == .storeUnavailable)
+        // One that root has there already goes on.
+        try #require(mkdir("\(home)/queue", 0o700) == 0)
+        #expect(code(chosen.merging(["SUDO_UID": "1234"]) { $1 }) == nil)
+    }
+
     @Test func withoutAHomeItIsTheUsersEntryThatCounts() throws {
         let home = getpwuid(geteuid()).map { String(cString: $0.pointee.pw_dir) }
         if let home {

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import LonghaulCore
 import LonghaulTestSupport
@@ -41,13 +42,21 @@ import Testing
     init() throws {
         scratch = try LonghaulTestSupport.Scratch("hosts")
         let notices = notices
-        watch = try HostsWatch(directory: scratch.path, keeping: 100) { notices.add($0) }
+        watch = try HostsWatch(directory: scratch.path, keeping: 200) { notices.add($0) }
     }
 
     private func make(
         _ id: Int64, _ script: String, input text: String = "", begins: Bool = true
     ) async throws -> ProcessIdentity {
+        try await make(id, argv: ["/bin/sh", "-c", script], input: text, begins: begins)
+    }
+
+    private func make(
+        _ id: Int64, argv: [String], environment: [String: String] = [:], input text: String = "",
+        begins: Bool = true
+    ) async throws -> ProcessIdentity {
         let path = scratch.path
+        let environment = environment.merging(["MARK": path]) { $1 }
         let made = Mutex<Result<ProcessIdentity, any Error>?>(nil)
         await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
             watch.perform { loop in
@@ -56,8 +65,7 @@ import Testing
                     try input.append(Array(text.utf8))
                     return try loop.make(
                         id,
-                        HostProgram(
-                            argv: ["/bin/sh", "-c", script], environment: ["MARK": path]),
+                        HostProgram(argv: argv, environment: environment),
                         input: input, marks: ["MARK=\(path)"])
                 }
                 if begins { loop.begin(id) }
@@ -66,6 +74,47 @@ import Testing
             }
         }
         return try #require(made.withLock { $0 }).get()
+    }
+
+    @Test(arguments: [
+        ("echo hello\n", "begins with no #! line"),
+        ("#!/usr/bin/no-such-thing -x\n", "its interpreter /usr/bin/no-such-thing is not there"),
+        ("#! /bin/sh\r\necho hello\r\n", "/bin/sh\\r is not there: its lines end with"),
+        ("#!/etc/hostname\n", "may not be executed"),
+        ("\u{7F}ELF", "no program of this machine"),
+    ])
+    func whatCannotBeExecutedSaysWhy(_ text: String, _ reason: String) async throws {
+        let path = try scratch.write(text, to: "host")
+        chmod(path, 0o755)
+        _ = try await make(1, argv: [path])
+        try await eventually { notices.ends.count == 1 }
+        let end = try #require(notices.ends.first)
+        #expect(end.1 == .exited(127))
+        // Of the output the last bytes are kept.
+        #expect(end.2.contains(reason), "\(end.2)")
+    }
+
+    @Test func whatIsBeingWrittenSaysSo() async throws {
+        let path = scratch("host")
+        try FileManager.default.copyItem(atPath: "/bin/true", toPath: path)
+        let writer = open(path, O_WRONLY)
+        defer { close(writer) }
+        _ = try await make(1, argv: [path])
+        try await eventually { notices.ends.count == 1 }
+        #expect(notices.ends.first?.2.contains("it is open for writing") == true)
+    }
+
+    /// What a service manager tells the engine is not meant for its hosts.
+    @Test func theServiceManagersWordsAreKept() async throws {
+        _ = try await make(
+            1, argv: ["/usr/bin/env"],
+            environment: [
+                "NOTIFY_SOCKET": "/run/n", "WATCHDOG_PID": "1", "WATCHDOG_USEC": "2",
+                "LISTEN_PID": "1", "LISTEN_FDS": "1", "LISTEN_FDNAMES": "x", "LISTENER": "own",
+            ])
+        try await eventually { notices.ends.count == 1 }
+        let lines = notices.ends.first?.2.split(separator: "\n").map(String.init) ?? []
+        #expect(lines.sorted() == ["LISTENER=own", "MARK=\(scratch.path)"])
     }
 
     @Test func whatCannotBeMadeLeavesNothingBehind() async throws {
@@ -109,7 +158,7 @@ import Testing
         try await eventually { notices.ends.count == 1 }
         let output = try #require(notices.ends.first?.2)
         #expect(output.hasSuffix("1000\nä\n"))
-        #expect(output.utf8.count <= 103)
+        #expect(output.utf8.count <= 203)
     }
 
     /// What has not begun never runs, and nothing else is harmed.

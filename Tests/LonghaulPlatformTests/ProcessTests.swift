@@ -80,6 +80,16 @@ import Testing
         #expect(try scratch.mode("log") == 0o600)
     }
 
+    @Test func aServiceManagersWordsAreNotHandedOn() throws {
+        let text = try output(
+            of: "env | grep -E 'NOTIFY|WATCHDOG|LISTEN' | sort",
+            environment: [
+                "NOTIFY_SOCKET": "@n", "WATCHDOG_USEC": "3", "WATCHDOG_PID": "4",
+                "LISTEN_FDS": "2", "LISTEN_PID": "4", "LISTEN_FDNAMES": "a:b", "LISTEN_HERE": "1",
+            ])
+        #expect(text == "LISTEN_HERE=1\n")
+    }
+
     @Test func startsInASessionOfItsOwnAtTheRoot() throws {
         let fields = try output(of: "pwd; cut -d' ' -f1,6,7 /proc/$$/stat; echo $$")
             .split(separator: "\n").map(String.init)

@@ -91,8 +91,7 @@ extension SimHosts {
             } else {
                 tally.failed += 1
                 // Asked to end for a reason that is not its own.
-                let reason = row.outcome?.expiration
-                if reason != .requirement, reason != .simulated { noteFailure(of: truth.host) }
+                if row.outcome?.expiration != .requirement { noteFailure(of: truth.host) }
             }
         }
     }

@@ -60,7 +60,7 @@ struct SimTask {
         ended = now
         isToExpire = false
         let isPutOff =
-            result == .deferred || result == nil && (expiration == nil || expiration == .simulated)
+            result == .deferred || result == nil && expiration == nil
             || result == nil && expiration == .requirement && request.returnsAfterExpiration
         if isPutOff {
             deferrals += 1

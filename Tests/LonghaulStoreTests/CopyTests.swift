@@ -41,6 +41,36 @@ import Testing
         #expect(copies.sorted() == ["copy-1.sqlite", "copy-2.sqlite"])
     }
 
+    /// The store deletes those of an upload with its end; a copy would keep them.
+    @Test func credentialsOfUploadsAreInNoCopy() throws {
+        let scratch = try ScratchStore()
+        for number in 1...1200 {
+            _ = try scratch.add("/d/\(number)") {
+                $0.options.upload = UploadOptions()
+                $0.options.user = "someone:top-secret-1"
+                $0.options.headers["Authorization"] = "Bearer top-secret-2"
+                $0.options.headers["Accept"] = "text/plain"
+            }
+        }
+        _ = try scratch.add("/d/download") { $0.options.user = "someone:of-a-download" }
+        try Damage.copy(scratch.directory, at: .start)
+        let copy = scratch.location.copy(1)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: copy))
+        #expect(bytes.range(of: Data("top-secret".utf8)) == nil)
+        #expect(bytes.range(of: Data("of-a-download".utf8)) != nil)
+        let kept = try Connection(path: copy, readOnly: true).all(
+            "SELECT options FROM transfer WHERE instr(options, 'text/plain') > 0"
+        ) { $0.text(0) }
+        #expect(kept.count == 1200)
+        // The store itself still has them.
+        let own = try scratch.store.access {
+            try $0.all("SELECT 1 FROM transfer WHERE instr(options, 'top-secret-2') > 0") {
+                $0.int64(0)
+            }
+        }
+        #expect(own.count == 1200)
+    }
+
     @Test func aClockThatWasSetBackKeepsNoCopyAway() throws {
         let scratch = try ScratchStore()
         try Damage.copy(scratch.directory, at: .start + 9 * Self.day)

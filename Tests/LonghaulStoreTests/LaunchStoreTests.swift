@@ -99,6 +99,22 @@ import Testing
         #expect(try waiting() == [])
     }
 
+    /// A lost requirement is not its own fault; the end that a test asks for counts as that of its
+    /// time.
+    @Test(
+        arguments: [
+            (.time, 1), (.processor, 1), (.simulated, 1), (.requirement, 0),
+        ] as [(ExpirationReason, Int)])
+    func whatIsKilledHasFailed(_ reason: ExpirationReason, failures: Int) throws {
+        try finish(1)
+        let id = try launch(1...2)
+        var outcome = LaunchOutcome(.expired, status: 9)
+        outcome.expiration = reason
+        try scratch.turn(epoch) { tx in try tx.launches.end(id, outcome, now: .start) }
+        #expect(try scratch.store.hosts.find("h")?.failures == failures)
+        #expect(try scratch.store.hosts.failing().count == failures)
+    }
+
     /// How it went is not known, and there is nothing left to be told.
     @Test func nothingIsHeldAgainstOneThatLeavesNothing() throws {
         try finish(1)

@@ -221,6 +221,7 @@ import Testing
         #expect(run.kind == .processing)
         #expect(run.result == (isDone ? .success : nil))
         #expect(run.expiration == (isDone ? nil : expiration))
+        #expect(run.exitStatus == 0)
         #expect(try scratch.store.hosts.find("h")?.failures == 0)
     }
 

@@ -43,6 +43,7 @@ final class ScriptedServer: Sendable {
         var requests: [Request] = []
         var connections = 0
         var open: [Int32] = []
+        var openAtMost = 0
         var isReleased = false
     }
 
@@ -72,6 +73,9 @@ final class ScriptedServer: Sendable {
 
     var requests: [Request] { state.withLock { $0.requests } }
     var connections: Int { state.withLock { $0.connections } }
+    var openNow: Int { state.withLock { $0.open.count } }
+    /// The most connections that were open at a time.
+    var openAtMost: Int { state.withLock { $0.openAtMost } }
 
     /// Lets scripts go on that stand at `await`.
     func release() {
@@ -87,6 +91,7 @@ final class ScriptedServer: Sendable {
         let number = state.withLock { state in
             state.connections += 1
             state.open.append(client)
+            state.openAtMost = max(state.openAtMost, state.open.count)
             return state.connections
         }
         Thread { [weak self] in

@@ -22,13 +22,16 @@ final class Wire: Sendable {
         let mail = Mutex(Mail())
     }
 
-    init(_ change: (inout TransportConfiguration) -> Void = { _ in }) throws {
+    init(
+        budget: TransportBudget = TransportBudget(),
+        _ change: (inout TransportConfiguration) -> Void = { _ in }
+    ) throws {
         var configuration = TransportConfiguration()
         configuration.userAgent = "longhaul/test"
         change(&configuration)
         let box = Box()
         self.box = box
-        transport = try Transport(configuration: configuration) { facts in
+        transport = try Transport(configuration: configuration, budget: budget) { facts in
             box.mail.withLock { mail in
                 mail.facts += facts
                 mail.batches += 1

@@ -1,5 +1,6 @@
 #ifndef CLONGHAUL_H
 #define CLONGHAUL_H
+#include "budget_shim.h"
 #include "copy_shim.h"
 #include "curl_shim.h"
 #include "flow_shim.h"

@@ -3,27 +3,9 @@
 // The two callbacks that run for every piece of a response, so that no Swift code runs per piece:
 // head_shim.c collects the head, body_shim.c slows the body down and writes it.
 #include "CLibcurl.h"
+#include "budget_shim.h"
 #include <stddef.h>
 #include <stdint.h>
-
-// MARK: rate
-
-// A token bucket in bytes. `rate` 0 = unlimited.
-typedef struct lh_bucket {
-    int64_t rate;       // bytes per second
-    int64_t tokens;     // bytes that may be taken now
-    int64_t filled_at;  // monotonic nanoseconds
-    double remainder;   // fraction of a byte carried over
-} lh_bucket;
-
-// Sets a new rate and drops the tokens saved under the old one.
-void lh_bucket_set(lh_bucket *bucket, int64_t rate, int64_t now);
-// Adds the tokens earned since the last fill, up to a small capacity, so that no burst follows a
-// longer pause. The kernel does not run ahead either: it enlarges a socket's receive buffer by how
-// fast the program reads (tcp_rcv_space_adjust), and a limited request reads slowly.
-void lh_bucket_fill(lh_bucket *bucket, int64_t now);
-// Nanoseconds until there are enough tokens to resume a paused request; 0 = now.
-int64_t lh_bucket_wait(const lh_bucket *bucket);
 
 // MARK: one request's response
 
@@ -32,7 +14,7 @@ typedef struct lh_turn {
     int64_t now;      // monotonic nanoseconds, read once per turn of the loop
     int64_t notices;  // requests whose `noticed` was set since the loop last checked
     int rests;        // set whenever a flow's `rests_until` is
-    lh_bucket total;  // the limit over all requests
+    lh_budget *budget;
 } lh_turn;
 
 enum lh_flow_state {
@@ -80,6 +62,11 @@ typedef struct lh_upload {
 // request and at the judgement; the two callbacks below change it.
 typedef struct lh_flow {
     lh_turn *turn;
+    CURL *easy;
+    struct lh_pool *pool;
+    uint64_t site;   // as which its connections count; not 0
+    uint64_t held;   // the connection in use, for `lh_budget_leave`; 0 = none
+    int is_crowded;  // it was not sent: the budget has no connection for it
     void *owner;
     void (*judge)(void *owner);  // called at the first body byte; sets state and plan
     void (*interim)(void *owner);  // called at the end of a head with the status 104 or 417
@@ -146,7 +133,7 @@ int lh_flow_send(
 void lh_flow_ignore_body(CURL *easy);
 size_t lh_flow_read(char *buffer, size_t size, size_t count, void *opaque);
 
-// Clears the state of the last request; keeps the head buffer.
+// Clears the state of the last request, which has left its connection; keeps the head buffer.
 void lh_flow_reset(lh_flow *flow);
 // Makes libcurl hand over what it holds back for a paused sink, and drops it. For a handle that is
 // to be removed.
@@ -157,6 +144,8 @@ void lh_flow_bound(lh_flow *flow, CURL *easy);
 // Shuts down the sockets of a handle that is to be removed before its end. The exchange with which
 // FTP and SFTP end a session then fails at once instead of waiting for the server.
 void lh_flow_cut(lh_flow *flow, CURL *easy);
+// The request leaves its connection, which is idle from now on if no other one uses it.
+void lh_flow_leave(lh_flow *flow);
 void lh_flow_free_head(lh_flow *flow);
 // Connects the flow to a handle: its header and write functions, and the functions that libcurl
 // calls when a request begins.

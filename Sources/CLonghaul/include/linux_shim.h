@@ -51,6 +51,8 @@ int lh_keep_in_place(int descriptor);
 int lh_default_mode(int directory);
 // ioprio_set(2) of the calling thread: class idle, or back to none (which follows its nice value).
 void lh_disk_priority(int idle);
+// Gives the calling thread, and those that it starts from now on, a nice value of 10 at least.
+void lh_processor_priority_low(void);
 
 // Exclusive open file description locks over the whole file. Taking returns 0, or -EAGAIN if the
 // file is locked. Probing returns 1 if an exclusive lock could not be had, else 0, and takes

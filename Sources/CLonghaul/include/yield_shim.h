@@ -3,6 +3,7 @@
 // Connections that yield to other traffic: libcurl's socket callbacks, which record every socket
 // from its creation to its end, and the TCP options that reduce its share.
 #include "CLibcurl.h"
+#include "flow_shim.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,24 +17,25 @@ typedef struct lh_socket {
     int held;          // to this many bytes under way; 0 = to none
 } lh_socket;
 
-// A separate set of connections, which requests outside of it never use. Used on one thread;
-// outlives every handle that it was given to.
+// A set of connections, which requests outside of it never use. Used on one thread; outlives every
+// handle that it was given to, and the multi handle.
 typedef struct lh_pool {
-    CURLSH *share;
+    CURLSH *share;  // NULL = the multi handle's own connections
+    lh_budget *budget;
+    int is_marked;  // Lower Effort (RFC 8622)
     lh_socket *sockets;
     size_t count;
     size_t capacity;
 } lh_pool;
 
-// SO_COOKIE, which differs from that of a later socket of the same number; 0 = no socket.
-uint64_t lh_socket_cookie(int fd);
-
-// NULL = no memory.
-lh_pool *lh_pool_new(void);
+// NULL = no memory. `is_shared`: its connections are not the multi handle's own.
+lh_pool *lh_pool_new(lh_budget *budget, int is_shared, int is_marked);
 // Closes the pool's connections. To be called when all handles that used it are gone.
 void lh_pool_free(lh_pool *pool);
-// Makes a handle that is not running use this pool; NULL = the multi handle's own connections.
-void lh_pool_use(lh_pool *pool, CURL *easy);
+// Makes a handle that is not running use this pool, for a request to this site; not 0.
+void lh_pool_use(lh_pool *pool, lh_flow *flow, uint64_t site);
+// Makes a handle that is not running use none.
+void lh_pool_leave(CURL *easy);
 
 // What is known of a connection in one direction.
 typedef struct lh_tcp_side {

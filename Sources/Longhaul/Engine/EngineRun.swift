@@ -44,7 +44,7 @@ public final class EngineRun: Sendable {
             orders: orders, attendant: attendant, journal: EngineJournal.wanted(by: options.mode),
             leaving: options.onOverdue.map {
                 LeavingWatch(EngineOptions.leavingSeconds, overdue: $0)
-            })
+            }, onFailure: options.onFailure)
     }
 
     /// Takes the lease and runs until the options or ``stop()`` end it; blocks the calling thread.
@@ -173,6 +173,7 @@ extension EngineSummary {
     fileprivate mutating func add(_ other: EngineReport) {
         completed += other.totals.completed
         failed += other.totals.failed
+        hostsFailed += other.totals.hostsFailed
         bytes = bytes.addingClamped(other.bytes)
         seconds += other.seconds
     }

@@ -25,6 +25,7 @@ enum QueueDoctor {
                     now: SystemClock.now().wall, newest: StoreDoctor.newest(directory: home)))
             for found in StoreDoctor.check(directory: home) { report(found) }
             report(engine(home))
+            if let finding = hosts(home) { report(finding) }
         } catch {
             report(DoctorFinding(check: "store", ok: false, detail: error.message, fix: nil))
         }
@@ -56,6 +57,19 @@ enum QueueDoctor {
                     + " take over, and costs nothing")
         }
         return DoctorFinding(check: "engine", ok: true, detail: "one runs", fix: nil)
+    }
+
+    /// `nil` = there is none whose last launch failed.
+    private static func hosts(_ home: String) -> DoctorFinding? {
+        // A store that cannot be read has been reported.
+        guard let failing = try? TransferQueue(directory: home).store.hosts.failing(),
+            let first = failing.first
+        else { return nil }
+        let names = failing.map { "\(TerminalText.shown($0.name)) (\($0.failures) in a row)" }
+        return DoctorFinding(
+            check: "hosts", ok: false,
+            detail: "\(failing.count) failed when last launched: \(names.joined(separator: ", "))",
+            fix: "`longhaul host show \(TerminalText.shown(first.name))` has what it said")
     }
 
     private static func mend(_ home: String) throws(LonghaulError) -> DoctorFinding {

@@ -34,6 +34,7 @@ extension JSONText {
             $0.field("endedAt", run.endedAt)
             $0.field("result", run.result?.rawValue)
             $0.field("expiration", run.expiration?.rawValue)
+            $0.field("exitStatus", run.exitStatus)
         }
     }
 }

@@ -119,7 +119,8 @@ private struct StatusReader {
         counts[.running] = max(0, running - surplus)
         counts[.waiting, default: 0] += min(surplus, running)
         return QueueStatus(
-            engine: engine, counts: counts, bytesPerSecond: rates.reduce(0, +),
+            engine: engine, counts: counts, hostsFailed: try queue.store.hosts.failing().count,
+            bytesPerSecond: rates.reduce(0, +),
             nextWake: engine == nil ? nil : try nextWake(info.nextWake))
     }
 

@@ -39,6 +39,9 @@ public struct EngineOptions: Sendable {
     /// ``leavingSeconds`` later, because a disk does not answer. To end the process then costs no
     /// byte: it is what `kill -9` does.
     public var onOverdue: (@Sendable () -> Void)?
+    /// Called, on the engine's thread, for each transfer, host and task that fails. It must return
+    /// soon.
+    public var onFailure: (@Sendable (EngineFailure) -> Void)?
     /// How long an engine is given to leave: half a minute.
     public static let leavingSeconds: Double = Limits.leavingSeconds
     /// How much it does at a time. Default: without a bound on the rate.
@@ -84,6 +87,8 @@ public struct EngineSummary: Sendable {
     public var completed: Int
     /// Transfers that failed.
     public var failed: Int
+    /// Launches of hosts that failed.
+    public var hostsFailed = 0
     /// Transfers that have not ended, whatever they wait for.
     public var left: Int
     /// Body bytes received.

@@ -67,6 +67,7 @@ extension JSONText {
                     $0.field(named: state.rawValue, status.counts[state] ?? 0)
                 }
             }
+            $0.field("hostsFailed", status.hostsFailed)
             $0.field("bytesPerSecond", rate: status.bytesPerSecond)
             $0.field("nextWake", status.nextWake)
             $0.field("configuration", status.configuration)
@@ -87,6 +88,7 @@ extension JSONText {
             $0.field("type", "summary")
             $0.field("completed", summary.completed)
             $0.field("failed", summary.failed)
+            $0.field("hostsFailed", summary.hostsFailed)
             $0.field("left", summary.left)
             $0.field("bytes", summary.bytes)
             $0.field("seconds", seconds: summary.seconds)

@@ -149,6 +149,8 @@ public struct QueueStatus: Sendable {
     public var engine: Engine?
     /// Transfers of each state; a state without any may be missing.
     public var counts: [TransferState: Int]
+    /// Hosts whose last launch failed.
+    public var hostsFailed = 0
     /// Bytes per second of all transfers together, over the last seconds.
     public var bytesPerSecond: Double
     /// When the engine acts next by itself; `nil` = not known, or none runs.

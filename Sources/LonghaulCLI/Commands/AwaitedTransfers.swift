@@ -148,32 +148,47 @@ struct AwaitedTransfers {
             try console.result(transfer)
         }
         for id in watch.gone.sorted() { try console.refuse(.removed(id)) }
-        var ids: [String] = []
+        var left: [Transfer] = []
         for id in watch.pending.sorted() {
             guard let transfer = try queue.transfer(id) else { continue }
             if console.isJSON { try console.line { $0.transfer(transfer) } }
             if transfer.state.hasEnded { continue }
-            ids.append(id.description)
+            left.append(transfer)
             let kept = Units.progress(transfer.bytesDone, of: transfer.bytesTotal)
-            if ids.count <= Limits.pausedShown {
+            if left.count <= Limits.pausedShown {
                 let cause = WaitText(time: .current()).cause(transfer)
                 console.complain(
                     "longhaul: \(id): \(transfer.state.rawValue), \(kept) kept"
                         + (cause.map { "; last error: " + $0 } ?? ""))
             }
         }
-        for line in AwaitedTransfers.commands(toResume: ids) {
-            console.complain("longhaul: go on with: \(line)")
+        guard let resume = AwaitedTransfers.resume(left) else { return }
+        console.complain("longhaul: go on with: \(resume.text)")
+        if left.count <= Limits.idsPerCommand { return }
+        var filter = TransferFilter()
+        filter.states = [.paused]
+        filter.session = resume.session
+        filter.limit = nil
+        let others = try queue.transfers(filter).count { !watch.pending.contains($0.id) }
+        if others > 0 {
+            console.complain(
+                "longhaul: that resumes \(Units.counted(others, "transfer")) that had been paused"
+                    + " before, too")
         }
     }
 
-    /// Not `--all`: transfers that were paused before must stay paused.
-    static func commands(toResume ids: [String]) -> [String] {
-        stride(from: 0, to: ids.count, by: Limits.idsPerCommand).map { start in
-            "longhaul resume " + ids[start...].prefix(Limits.idsPerCommand).joined(separator: " ")
+    /// The command that resumes all of these. Of a few it names each; else their session, or all.
+    static func resume(_ transfers: [Transfer]) -> (text: String, session: String?)? {
+        guard let session = transfers.first?.session else { return nil }
+        if transfers.count <= Limits.idsPerCommand {
+            let ids = transfers.map(\.id.description)
+            return ("longhaul resume " + ids.joined(separator: " "), nil)
         }
+        guard transfers.allSatisfy({ $0.session == session }) else {
+            return ("longhaul resume --all", nil)
+        }
+        return ("longhaul resume --session " + ShellText.quoted(session), session)
     }
-
 }
 
 extension TransferRequest {

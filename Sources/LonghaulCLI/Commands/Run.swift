@@ -10,11 +10,14 @@ struct Run: ConsoleCommand {
             Waits out back-offs of up to a minute. SIGTERM: everything is saved, exit 0. If \
             another engine runs: says so, exit 0.
 
+            For each transfer, host and task that fails a line goes to standard error. Exit 1 if \
+            a transfer has failed in this run, not if only hosts or tasks have.
+
               longhaul run
               longhaul run --max-time 20m --max-bytes 2G
               longhaul run --only discretionary --json
 
-            \(ExitStatus.help([.done, .internalError, .usage, .storeUnavailable, .interrupted]))
+            \(ExitStatus.help([.done, .transferFailed, .internalError, .usage, .storeUnavailable, .interrupted]))
             """)
 
     @OptionGroup var box: RunOptions
@@ -24,6 +27,7 @@ struct Run: ConsoleCommand {
         var options = try engineOptions()
         let queue = try TransferQueue()
         options.onOverdue = { Run.leaveWithoutDisk() }
+        options.onFailure = { Console.sayFailure($0) }
         let engine = EngineRun(queue: queue, options: options)
         let summary = try engine.runUntilSignalled { Signals.record($0) }
         if console.isJSON {
@@ -31,7 +35,8 @@ struct Run: ConsoleCommand {
         } else {
             try console.line(Run.text(summary))
         }
-        return Signals.received == Signals.interrupt ? .interrupted : .done
+        if Signals.received == Signals.interrupt { return .interrupted }
+        return summary.failed > 0 ? .transferFailed : .done
     }
 
     func engineOptions() throws(LonghaulError) -> EngineOptions {
@@ -59,9 +64,12 @@ struct Run: ConsoleCommand {
             case .signal: "stopped by a signal"
             case .busy: ""
             }
+        let hosts =
+            summary.hostsFailed > 0
+            ? ", \(Units.counted(summary.hostsFailed, "failure")) of hosts" : ""
         return
             "\(Units.count(summary.completed)) completed, \(Units.count(summary.failed)) failed, "
-            + "\(Units.count(summary.left)) left; \(Units.size(summary.bytes)) in "
+            + "\(Units.count(summary.left)) left\(hosts); \(Units.size(summary.bytes)) in "
             + "\(Units.duration(summary.seconds)): \(why)"
     }
 }

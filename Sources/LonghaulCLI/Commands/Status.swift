@@ -41,6 +41,11 @@ struct Status: ConsoleCommand {
             return "\(Units.count(count)) \(state.rawValue)"
         }
         lines.append("Transfers:  " + (counts.isEmpty ? "none" : counts.joined(separator: ", ")))
+        if status.hostsFailed > 0 {
+            lines.append(
+                "Hosts:      \(Units.counted(status.hostsFailed, "host")) failed when last"
+                    + " launched; `longhaul host list` names them")
+        }
         lines.append("Rate:       " + Units.rate(status.bytesPerSecond))
         if let wake = status.nextWake {
             lines.append("Next wake:  \(time.full(wake)) (\(time.distance(wake)))")

@@ -62,6 +62,11 @@ final class Console {
         try? console.flush()
     }
 
+    /// From the engine's thread.
+    static func sayFailure(_ failure: EngineFailure) {
+        Console.standard(isJSON: false).complain("longhaul: " + failure.text)
+    }
+
     /// The same, but shown even with `--quiet`.
     func complain(_ text: String) {
         try? results.flush()

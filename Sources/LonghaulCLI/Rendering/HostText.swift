@@ -106,11 +106,37 @@ struct HostText {
     private func ending(_ launch: LaunchRecord) -> String {
         switch launch.ending {
         case nil: "runs"
-        case .exited?: "exit status \(launch.status ?? 0)"
-        case .signalled?: "ended by signal \(launch.status ?? 0)"
-        case .expired?: (launch.expiration ?? .time).text
-        case .notStarted?: "could not be started"
-        case .unknown?: "ended, and no engine saw how"
+        case let ending?: ending.text(status: launch.status, launch.expiration)
+        }
+    }
+}
+
+extension LaunchEnding {
+    /// How a launch ended.
+    func text(status: Int?, _ expiration: ExpirationReason?) -> String {
+        switch self {
+        case .exited: "exit status \(status ?? 0)"
+        case .signalled: "ended by signal \(status ?? 0)"
+        case .expired: (expiration ?? .time).text
+        case .notStarted: "could not be started"
+        case .unknown: "ended, and no engine saw how"
+        }
+    }
+}
+
+extension EngineFailure {
+    /// One line.
+    var text: String {
+        switch self {
+        case .transfer(let id, let error):
+            return "transfer \(id) failed: \(TerminalText.shown(Redaction.text(error.message)))"
+        case .host(let host, let failure):
+            let said = ShownOutput.text(failure.output ?? "").split(separator: "\n").last
+            let how = failure.ending.text(status: failure.status, failure.expiration)
+            return "host \(TerminalText.shown(host)) failed: \(how)"
+                + (said.map { "; it said: " + TerminalText.shown(String($0)) } ?? "")
+        case .task(let task, let host):
+            return "task \(TerminalText.shown(task)) of host \(TerminalText.shown(host)) failed"
         }
     }
 }

@@ -118,8 +118,9 @@ struct TaskText {
     }
 
     private func ending(_ run: TaskRun) -> String {
-        if let result = run.result { return result.rawValue }
-        if let expiration = run.expiration { return expiration.text }
+        let status = run.exitStatus.map { ", exit status \($0)" } ?? ""
+        if let result = run.result { return result.rawValue + status }
+        if let expiration = run.expiration { return expiration.text + status }
         return run.endedAt == nil ? "runs" : "ended, and no engine saw how"
     }
 }

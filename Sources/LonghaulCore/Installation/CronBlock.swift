@@ -102,9 +102,9 @@ package struct EnvironmentEntry: Hashable, Sendable {
 }
 
 /// Text for a POSIX shell.
-enum ShellText {
+package enum ShellText {
     /// Quotes a text as one word that means itself.
-    static func quoted(_ text: String) -> String {
+    package static func quoted(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy {
             $0.isASCIIDigit || $0.isASCIILetter || plainMarks.contains($0)
         }

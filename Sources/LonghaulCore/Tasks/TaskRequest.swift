@@ -91,6 +91,8 @@ public struct TaskRun: Hashable, Sendable {
     public var result: TaskResult?
     /// Why it was asked to end; `nil` = it was not.
     public var expiration: ExpirationReason?
+    /// The exit status of the launch; `nil` = it runs, did not end by itself, or is not kept.
+    public var exitStatus: Int?
 
     /// The last of ``triggers``.
     public var trigger: TaskTrigger? { triggers.last }

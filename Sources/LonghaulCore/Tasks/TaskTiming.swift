@@ -191,7 +191,7 @@ package enum TaskSettlement: Hashable, Sendable {
     ) -> TaskSettlement {
         var next = timing
         switch end {
-        case .result(.deferred), .expired(.simulated), .lost: return again(request, &next, now)
+        case .result(.deferred), .lost: return again(request, &next, now)
         case .expired(.requirement) where request.returnsAfterExpiration:
             return again(request, &next, now)
         // One that is not to come again after such an end has had its run.

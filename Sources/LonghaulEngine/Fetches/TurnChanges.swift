@@ -15,7 +15,7 @@ struct TurnChanges {
     /// When fetches may begin again that depart because something else is wanted.
     var earliest: [FetchID: Timestamp?] = [:]
     /// Transfers whose deadline passed while they waited.
-    var failed = 0
+    var failed: [(TransferID, LonghaulError)] = []
     /// The inbox holds more intents than one transaction applies.
     var isIncomplete = false
     /// A transfer went back to the queue that is not wanted there: its intent is applied next.

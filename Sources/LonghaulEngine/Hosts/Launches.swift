@@ -9,6 +9,9 @@ struct Launches {
     private let writer: StoreWriter
     private let port: any HostPort
     var journal: EngineJournal?
+    var onFailure: (@Sendable (EngineFailure) -> Void)?
+    /// The launches that have failed since the engine began.
+    private(set) var failed = 0
     /// There may be events for a host.
     private var isStale = true
     private var launches: [LaunchID: KeptLaunch] = [:]
@@ -232,8 +235,10 @@ struct Launches {
         case .nothingToDo(let id): launches[id] = nil
         case .notPrepared(let id, let message):
             guard let launch = launches[id] else { return }
-            try recordFailure(id, launch, message, now: now)
+            let outcome = LaunchOutcome(.notStarted, output: message)
+            try recordFailure(id, launch, outcome, now: now)
             journal?.launchFailed(launch.host, message)
+            count(outcome, of: launch)
             launches[id] = nil
         case .prepared(let launch): try begin(launch, isLeaving: isLeaving, now: now)
         case .answersWait(let id):
@@ -264,6 +269,7 @@ struct Launches {
             isKnown = try tx.tasks.settle(task, of: id, .result(result), now: now.wall)
         }
         if !isKnown { journal?.resultRefused(launch.host, id, task) }
+        if isKnown, result == .failure { onFailure?(.task(task, host: launch.host)) }
         launches[id]?.tasks.removeAll { $0.identifier == task }
     }
 
@@ -288,7 +294,19 @@ struct Launches {
         }
         if launch.resident != nil { port.discard(id) }
         journal?.launchEnded(launch.host, id, outcome.ending, status: outcome.status)
+        count(outcome, of: launch)
         launches[id] = nil
+    }
+
+    /// The tasks that the launch gave no result fail with it.
+    private mutating func count(_ outcome: LaunchOutcome, of launch: KeptLaunch) {
+        guard outcome.isFailure else { return }
+        failed += 1
+        let failure = LaunchFailure(
+            ending: outcome.ending, status: outcome.status, expiration: outcome.expiration,
+            output: outcome.output)
+        onFailure?(.host(launch.host, failure))
+        for task in launch.tasks { onFailure?(.task(task.identifier, host: launch.host)) }
     }
 
     /// Tried each second until the store accepts them. Later reports wait, the end of the launch
@@ -341,7 +359,7 @@ struct Launches {
     }
 
     private func recordFailure(
-        _ id: LaunchID, _ launch: KeptLaunch, _ message: String, now: Moment
+        _ id: LaunchID, _ launch: KeptLaunch, _ outcome: LaunchOutcome, now: Moment
     ) throws(LonghaulError) {
         let nothing = Handover(
             session: launch.session, reason: launch.session == nil ? .task : .sessionEvents,
@@ -349,7 +367,7 @@ struct Launches {
         try writer.transaction(.durable) { tx in
             try tx.launches.begin(
                 id, of: launch.host, nothing, process: nil, deadline: now.wall, now: now.wall)
-            try tx.launches.end(id, LaunchOutcome(.notStarted, output: message), now: now.wall)
+            try tx.launches.end(id, outcome, now: now.wall)
         }
     }
 

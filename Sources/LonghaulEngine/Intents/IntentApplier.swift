@@ -121,7 +121,7 @@ struct IntentApplier {
             let error = LonghaulError.deadlinePassed(
                 work.id, after: work.error, bytesKept: numbers.bytesDone)
             try tx.transfers.fail(work.id, error: error, numbers: numbers, now: now.wall)
-            changes.failed += 1
+            changes.failed.append((work.id, error))
         case .rearm(let isSuperseded):
             _ = try tx.transfers.rearm(work.id, now: now.wall)
             if isSuperseded { changes.isIncomplete = true }

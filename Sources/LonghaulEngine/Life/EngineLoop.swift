@@ -14,6 +14,7 @@ package final class EngineLoop: Sendable {
     private let attendant: (any ServiceNotifier)?
     private let journal: EngineJournal?
     private let leaving: LeavingWatch?
+    private let onFailure: (@Sendable (EngineFailure) -> Void)?
     private let mailbox = Mailbox<Message>()
 
     private enum Message: Sendable {
@@ -27,7 +28,7 @@ package final class EngineLoop: Sendable {
         store: Store, directory: String, holder: EngineHolder, orders: StopConditions,
         transport: TransportConfiguration = TransportConfiguration(),
         attendant: (any ServiceNotifier)? = nil, journal: EngineJournal? = nil,
-        leaving: LeavingWatch? = nil
+        leaving: LeavingWatch? = nil, onFailure: (@Sendable (EngineFailure) -> Void)? = nil
     ) {
         self.store = store
         self.directory = directory
@@ -37,6 +38,7 @@ package final class EngineLoop: Sendable {
         self.attendant = attendant
         self.journal = journal
         self.leaving = leaving
+        self.onFailure = onFailure
     }
 
     /// New limits, with the next turn. From any thread, at any time.
@@ -92,6 +94,7 @@ package final class EngineLoop: Sendable {
             watching: ConditionNeeds(), seed: random.next())
         engine.bootID = bootID
         engine.journal = journal
+        engine.onFailure = onFailure
         engine.prefetch.partFilesMax = min(Limits.openPartFiles, OwnProcess.openFilesMax / 2)
         engine.prefetch.partFilesCap = max(1, EngineLoop.openFilesLeft / 2)
         journal?.starts(holder.mode, epoch: epoch.rawValue)

@@ -7,17 +7,24 @@ internal import LonghaulTransport
 ///
 /// Each file system that is written to has a transport of its own, up to ``Limits/transports``:
 /// bodies are written on the transport's thread, and a file system that hangs (a network's, a
-/// frozen one) holds up its own downloads only.
+/// frozen one) holds up its own downloads only. Discretionary requests have transports apart, whose
+/// threads have a low priority. All have one budget of connections and rate.
 final class TransportPool: WirePort, @unchecked Sendable {
-    private struct Line {
+    private struct Purpose: Equatable {
         /// The number of the file system's device.
         var device: UInt64
+        var isBackground: Bool
+    }
+
+    private struct Line {
+        var purpose: Purpose
         var transport: Transport
     }
 
     private var configuration: TransportConfiguration
     private let report: @Sendable ([WireFact]) -> Void
     private var loading: CurlLoading?
+    private let budget = TransportBudget()
     private var lines: [Line] = []
     private var totalRate: Int64?
 
@@ -34,16 +41,20 @@ final class TransportPool: WirePort, @unchecked Sendable {
 
     func start(_ requests: [SegmentRequest]) {
         var rest = requests[...]
-        while let device = rest.first?.target.device {
-            let some = rest.prefix { $0.target.device == device }
+        while let purpose = rest.first.map(purpose) {
+            let some = rest.prefix { self.purpose($0) == purpose }
             rest = rest[some.endIndex...]
-            start(Array(some), writingTo: device)
+            start(Array(some), for: purpose)
         }
     }
 
-    private func start(_ requests: [SegmentRequest], writingTo device: UInt64) {
+    private func purpose(_ request: SegmentRequest) -> Purpose {
+        Purpose(device: request.target.device, isBackground: request.isBackground)
+    }
+
+    private func start(_ requests: [SegmentRequest], for purpose: Purpose) {
         do throws(LonghaulError) {
-            try line(to: device).start(requests)
+            try line(for: purpose).start(requests)
         } catch {
             // Each request fails as if libcurl had said so. It is tried again: the library may be
             // installed meanwhile.
@@ -72,12 +83,10 @@ final class TransportPool: WirePort, @unchecked Sendable {
         each { $0.leaveConnections(suspecting: keys) }
     }
 
-    /// The rate of all requests together, in bytes per second; `nil` = no limit. While there is a
-    /// limit, no transport is added: those that exist have equal parts of it.
+    /// The rate of all requests together, in bytes per second; `nil` = no limit.
     func setTotalRate(_ rate: Int64?) {
         totalRate = rate
-        let part = rate.map { max(1, $0 / Int64(max(1, lines.count))) }
-        each { $0.setTotalRate(part) }
+        each { $0.setTotalRate(rate) }
     }
 
     func setLimitsPerOrigin(_ limits: SchedulerLimits) {
@@ -97,23 +106,25 @@ final class TransportPool: WirePort, @unchecked Sendable {
 
     // MARK: - Lines
 
-    private func line(to device: UInt64) throws(LonghaulError) -> Transport {
-        if let line = lines.first(where: { $0.device == device }) { return line.transport }
-        if lines.isEmpty { return try add(device) }
-        if lines.count < Limits.transports, totalRate == nil, let added = try? add(device) {
-            return added
-        }
-        return lines[Int(device % UInt64(lines.count))].transport
+    private func line(for purpose: Purpose) throws(LonghaulError) -> Transport {
+        if let line = lines.first(where: { $0.purpose == purpose }) { return line.transport }
+        if lines.isEmpty { return try add(purpose) }
+        let alike = lines.filter { $0.purpose.isBackground == purpose.isBackground }
+        if alike.count < Limits.transports, let added = try? add(purpose) { return added }
+        let some = alike.isEmpty ? lines : alike
+        return some[Int(purpose.device % UInt64(some.count))].transport
     }
 
-    private func add(_ device: UInt64) throws(LonghaulError) -> Transport {
+    private func add(_ purpose: Purpose) throws(LonghaulError) -> Transport {
         loading?.wait()
         loading = nil
-        let made = try Transport(configuration: configuration, facts: report)
+        var configuration = configuration
+        configuration.isBackground = purpose.isBackground
+        let made = try Transport(configuration: configuration, budget: budget, facts: report)
         // The TLS library has just registered its exit handler: ours has to run before it.
         if lines.isEmpty { ExitWork.goFirst() }
         if let totalRate { made.setTotalRate(totalRate) }
-        lines.append(Line(device: device, transport: made))
+        lines.append(Line(purpose: purpose, transport: made))
         return made
     }
 

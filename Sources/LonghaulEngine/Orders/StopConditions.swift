@@ -53,6 +53,8 @@ package struct EngineReport: Hashable, Sendable {
 package struct EngineCounters: Hashable, Sendable {
     package private(set) var completed = 0
     package private(set) var failed = 0
+    /// Launches of hosts that failed.
+    package var hostsFailed = 0
     /// Body bytes received by fetches that have left; those of active fetches are not in it.
     private(set) var bytesOfGone: Int64 = 0
 

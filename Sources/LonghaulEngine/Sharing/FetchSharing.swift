@@ -144,7 +144,7 @@ struct FetchSharing {
         case .expired:
             let error = LonghaulError.deadlinePassed(work.id, after: work.error, bytesKept: 0)
             try tx.transfers.fail(work.id, error: error, numbers: change.numbers, now: now.wall)
-            changes.failed += 1
+            changes.failed.append((work.id, error))
         }
         if change.outcome.leaves { try tx.sharing.leave(work.id) }
         changes.subscriberLists[entry.id] = change.subscribers

@@ -115,10 +115,15 @@ extension Engine {
     ) {
         let writes = pending.writes.settled(unanswerable: changes.unanswerable)
         counters.count(writes)
-        counters.count(failed: changes.failed + changes.starts.refused.count)
+        let refused = changes.failed + changes.starts.refused
+        counters.count(failed: refused.count)
         if writes.findDiskFull { fetches.foundDiskFull(at: now.monotonic) }
         journal?.record(writes)
         for (id, error) in changes.starts.refused { journal?.refused(id, error) }
+        if let onFailure {
+            for case .failed(let id, let error, _) in writes { onFailure(.transfer(id, error)) }
+            for (id, error) in refused { onFailure(.transfer(id, error)) }
+        }
         if pending.durable || scope.appliesIntents { launches.markStale() }
         if scope.appliesIntents || writes.abandonUploads { effects.aborts.markStale() }
         if scope.appliesIntents {

@@ -28,6 +28,11 @@ package final class Engine {
         didSet { launches.journal = journal }
     }
 
+    /// Called for each transfer, host and task that fails, once that is committed.
+    package var onFailure: (@Sendable (EngineFailure) -> Void)? {
+        didSet { launches.onFailure = onFailure }
+    }
+
     package init(
         store: Store, epoch: Epoch, files: any FilePort, wire: any WirePort,
         hosts: any HostPort = NoHosts(),
@@ -67,7 +72,11 @@ package final class Engine {
     /// Body bytes that this engine has received.
     package var bytesReceived: Int64 { counters.bytesOfGone + fetches.bytesReceived }
 
-    package var totals: EngineCounters { counters }
+    package var totals: EngineCounters {
+        var totals = counters
+        totals.hostsFailed = launches.failed
+        return totals
+    }
 
     /// Servers are asked to delete what uploads have left there.
     package var isAborting: Bool { !effects.aborts.keys.isEmpty }

@@ -6,8 +6,34 @@ package enum StateDirectory {
     /// `$LONGHAUL_HOME`, else `$XDG_STATE_HOME/longhaul`, else `~/.local/state/longhaul`; an
     /// absolute path, which need not exist.
     ///
-    /// - Throws: `storeUnavailable` when there is no home directory to put it in.
+    /// - Throws: `storeUnavailable` when there is no home directory to put it in, or when root would
+    ///   make it in another user's home, where the user could neither open nor remove it.
     package static func resolve(environment: [String: String]) throws(LonghaulError) -> String {
+        let path = try find(environment: environment)
+        if geteuid() == 0, let owner = ownerOfNearest(path), owner != 0,
+            environment["LONGHAUL_HOME"].map({ $0.isEmpty }) ?? true
+                || environment["SUDO_UID"] == String(owner)
+        {
+            throw refusal(
+                "this runs as root, and \(TerminalText.shown(path)) would be root's in a place of"
+                    + " user \(owner): run it as that user, let sudo set HOME (sudo -H), or"
+                    + " \(advice)")
+        }
+        return path
+    }
+
+    /// The owner of the directory, or of the nearest one above it that exists.
+    private static func ownerOfNearest(_ path: String) -> UInt32? {
+        var path = Substring(path)
+        var facts = stat()
+        while stat(String(path), &facts) != 0 {
+            guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return nil }
+            path = path[..<slash]
+        }
+        return facts.st_uid
+    }
+
+    private static func find(environment: [String: String]) throws(LonghaulError) -> String {
         // An empty variable counts as unset, as the XDG Base Directory Specification says of its
         // own.
         func value(_ name: String) -> String? {

@@ -106,8 +106,10 @@ final class CStrings {
         pointer[texts.count] = nil
     }
 
-    /// The variables in the form of `environ`.
+    /// The variables in the form of `environ`, without those by which a service manager speaks to
+    /// this process alone: a child would notify, feed the watchdog and take sockets in its name.
     init(environment: [String: String]) {
+        let environment = environment.filter { !CStrings.ofServiceManager.contains($0.key) }
         count = environment.count
         pointer = .allocate(capacity: count + 1)
         for (index, entry) in environment.enumerated() {
@@ -115,6 +117,12 @@ final class CStrings {
         }
         pointer[count] = nil
     }
+
+    /// See sd_notify(3), sd_watchdog_enabled(3) and sd_listen_fds(3).
+    private static let ofServiceManager: Set<String> = [
+        "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_PIDFDID",
+        "LISTEN_FDS", "LISTEN_FDNAMES",
+    ]
 
     deinit {
         for index in 0..<count { free(pointer[index]) }

@@ -90,11 +90,44 @@ package enum StoreCopy {
 
     private struct Ended: Error {}
 
+    /// Credentials of uploads are deleted with the upload's end, and a copy would keep them longer.
+    /// Overwritten, not only unlinked.
+    private static func leaveOutCredentials(_ target: Connection) throws {
+        try target.execute("PRAGMA secure_delete=ON; BEGIN")
+        for table in ["transfer", "abandonedUpload"] {
+            var last: Int64? = 0
+            while let after = last {
+                last = try leaveOutCredentials(of: table, after: after, target)
+            }
+        }
+        try target.execute("COMMIT")
+    }
+
+    /// Of some rows; returns the last of them, `nil` = there are no more.
+    private static func leaveOutCredentials(
+        of table: String, after id: Int64, _ target: Connection
+    ) throws -> Int64? {
+        let rows = try target.all(
+            """
+            SELECT id, options FROM \(table) WHERE id > ?1 AND \
+            (instr(options, '"user"') > 0 OR instr(options, '"headers"') > 0) ORDER BY id LIMIT ?2
+            """, id, Limits.copyRowsAtOnce
+        ) { ($0.int64(0), TransferOptions(stored: $0.optionalText(1))) }
+        for (id, options) in rows {
+            guard let options, options.upload != nil else { continue }
+            try target.run(
+                "UPDATE \(table) SET options = ?2 WHERE id = ?1", id,
+                options.withoutCredentials.stored)
+        }
+        return rows.last?.0
+    }
+
     /// Turns the copy into a single file without a log, and reads it.
     private static func settle(_ path: String, _ goesOn: @escaping () -> Bool) throws -> Bool {
         let target = try Connection(path: path)
         try target.execute("PRAGMA synchronous=OFF; PRAGMA journal_mode=DELETE")
         do {
+            try leaveOutCredentials(target)
             let fault = try target.quickFault(goesOn: goesOn)
             try target.close()
             return fault == nil

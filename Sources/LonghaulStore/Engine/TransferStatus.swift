@@ -126,10 +126,8 @@ package struct TransferStatus {
     /// Nothing needs those of a completed upload: what it has left at its server has its own.
     /// Equal requests are compared with those of a completed download.
     private func deleteCredentials(of id: TransferID) throws {
-        guard var options = try options(of: id) else { return }
-        let stored = options
-        options.user = nil
-        options.headers = options.headers.forElsewhere
+        guard let stored = try options(of: id) else { return }
+        let options = stored.withoutCredentials
         if options == stored { return }
         try connection.run("UPDATE transfer SET options = ?2 WHERE id = ?1", id, options.stored)
     }

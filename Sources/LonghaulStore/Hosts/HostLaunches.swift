@@ -97,9 +97,7 @@ package struct HostLaunches {
         let isOurs = wasOurs && launch.resident == nil
         if outcome.ending == .unknown, try !isOurs || !leavesEvents(launch) { return outcome }
         // It was asked to end for a reason that is not its own.
-        if outcome.expiration == .requirement || outcome.expiration == .simulated {
-            return outcome
-        }
+        if outcome.expiration == .requirement { return outcome }
         guard let host = try HostRows(connection).find(launch.host) else { return outcome }
         let failures = host.failures + 1
         try connection.run(

@@ -34,6 +34,11 @@ package struct RegisteredHosts {
         }
     }
 
+    /// Hosts whose last launch failed.
+    package func failing() throws(LonghaulError) -> [StoredHost] {
+        try all().filter { $0.failures > 0 }
+    }
+
     package func find(_ name: String) throws(LonghaulError) -> StoredHost? {
         try store.access { try HostRows($0).find(name) }
     }

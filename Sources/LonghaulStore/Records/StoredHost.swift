@@ -53,6 +53,12 @@ package struct LaunchOutcome: Hashable, Sendable {
     }
 
     package var isSuccess: Bool { ending == .exited && status == 0 }
+
+    /// Whether it counts against the host: not if it was asked to end for a reason that is not its
+    /// own, nor if its end is not known.
+    package var isFailure: Bool {
+        !isSuccess && ending != .unknown && expiration != .requirement
+    }
 }
 
 /// A process that can be distinguished from a later one with the same number.

@@ -23,6 +23,14 @@ package enum StoredJSON {
 extension TransferOptions {
     private static let standard = TransferOptions()
 
+    /// As they stay with a completed upload.
+    var withoutCredentials: TransferOptions {
+        var options = self
+        options.user = nil
+        options.headers = options.headers.forElsewhere
+        return options
+    }
+
     /// The stored form; `nil` when all is default.
     var stored: String? {
         self == TransferOptions.standard ? nil : StoredJSON.encode(self)

@@ -85,16 +85,20 @@ struct TaskRows {
     func runs(of identifier: String, host: String, limit: Int) throws -> [TaskRun] {
         try connection.all(
             """
-            SELECT launch, trigger, startedAt, endedAt, result, expiration, kind FROM taskRun \
-            INDEXED BY taskRunByTask WHERE host = ?1 AND identifier = ?2 ORDER BY id DESC LIMIT ?3
-            """, host, identifier, limit
+            SELECT r.launch, r.trigger, r.startedAt, r.endedAt, r.result, r.expiration, r.kind, \
+            CASE l.ending WHEN ?4 THEN l.status END \
+            FROM taskRun r INDEXED BY taskRunByTask LEFT JOIN launch l ON l.id = r.launch \
+            WHERE r.host = ?1 AND r.identifier = ?2 ORDER BY r.id DESC LIMIT ?3
+            """, host, identifier, limit, LaunchEnding.exited.rawValue
         ) { row in
-            TaskRun(
+            var run = TaskRun(
                 kind: TaskKind(rawValue: row.text(6)) ?? .refresh, launch: row.int64(0),
                 triggers: FiredTrigger.events(row.optionalText(1) ?? ""),
                 startedAt: row.timestamp(2), endedAt: row.optionalTimestamp(3),
                 result: row.optionalText(4).flatMap(TaskResult.init(rawValue:)),
                 expiration: row.optionalText(5).flatMap(ExpirationReason.init(rawValue:)))
+            run.exitStatus = row.optionalInt(7)
+            return run
         }
     }
 }

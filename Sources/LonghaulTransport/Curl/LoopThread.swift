@@ -9,8 +9,13 @@ internal import LonghaulCore
 struct LoopThread: @unchecked Sendable {
     private let thread: pthread_t
 
-    init(name: String, _ body: @escaping @Sendable () -> Void) throws(LonghaulError) {
-        let context = Unmanaged.passRetained(Box(name: name, body)).toOpaque()
+    /// - Parameter isBackground: At low processor and disk priority, as are the threads that look up
+    ///   names for it.
+    init(
+        name: String, isBackground: Bool = false, _ body: @escaping @Sendable () -> Void
+    ) throws(LonghaulError) {
+        let box = Box(name: name, isBackground: isBackground, body)
+        let context = Unmanaged.passRetained(box).toOpaque()
         var blocked = sigset_t()
         var previous = sigset_t()
         sigfillset(&blocked)
@@ -22,6 +27,10 @@ struct LoopThread: @unchecked Sendable {
                 guard let context else { return nil }
                 let box = Unmanaged<Box>.fromOpaque(context).takeRetainedValue()
                 lh_name_thread(box.name)
+                if box.isBackground {
+                    lh_processor_priority_low()
+                    lh_disk_priority(1)
+                }
                 let locale = lh_locale_use_utf8()
                 box.body()
                 lh_locale_leave(locale)
@@ -54,10 +63,12 @@ struct LoopThread: @unchecked Sendable {
 
     private final class Box: Sendable {
         let name: String
+        let isBackground: Bool
         let body: @Sendable () -> Void
 
-        init(name: String, _ body: @escaping @Sendable () -> Void) {
+        init(name: String, isBackground: Bool, _ body: @escaping @Sendable () -> Void) {
             self.name = name
+            self.isBackground = isBackground
             self.body = body
         }
     }

@@ -12,7 +12,7 @@ extension TransportLoop {
     }
 
     func setTotalRate(_ rate: Int64?) {
-        lh_bucket_set(&turn.pointee.total, rate ?? 0, turn.pointee.now)
+        budget.setRate(rate ?? 0, now: turn.pointee.now)
         queue.slowsAll = (rate ?? 0) > 0
         for handle in handles.active.filter(\.isToBeAskedAgain) { finish(handle, .stopped) }
     }
@@ -20,7 +20,7 @@ extension TransportLoop {
     /// Fills the buckets and resumes the requests whose tokens suffice for a portion.
     func liftRatePauses() {
         let now = turn.pointee.now
-        lh_bucket_fill(&turn.pointee.total, now)
+        budget.fill(now: now)
         guard handles.active.contains(where: \.flow.isLimited) else { return }
         rateRound += 1
         // By identity: resuming may end a request and move others in `active`.
@@ -35,9 +35,7 @@ extension TransportLoop {
     }
 
     private func rateWait(_ handle: EasyHandle) -> Int64 {
-        max(
-            lh_bucket_wait(&turn.pointee.total), lh_bucket_wait(&handle.flow.pointer.pointee.bucket)
-        )
+        max(budget.wait, lh_bucket_wait(&handle.flow.pointer.pointee.bucket))
     }
 
     // MARK: - Slow disks

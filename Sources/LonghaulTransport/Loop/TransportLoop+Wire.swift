@@ -68,6 +68,8 @@ extension TransportLoop {
         case .again(let framing):
             curl_multi_remove_handle(multi, handle.curl.pointer)
             putAgain(handle, unless: handle.ask(again: framing))
+        case .crowded:
+            park(handle)
         }
     }
 
@@ -140,12 +142,15 @@ extension TransportLoop {
         }
         // Latest first, because each is put before the others of its queue.
         late.sort { ($0.request?.key.serial ?? 0) > ($1.request?.key.serial ?? 0) }
-        for handle in late {
-            guard let waiting = handle.parked(), let host = handle.running?.host else { continue }
-            curl_multi_remove_handle(multi, handle.curl.pointer)
-            leaveActive(handle, waiting.request)
-            queue.putBack(waiting, host, until: now + Limits.pendingNanoseconds)
-        }
+        for handle in late { park(handle) }
+    }
+
+    /// Puts a request that was not sent back into its queue.
+    private func park(_ handle: EasyHandle) {
+        curl_multi_remove_handle(multi, handle.curl.pointer)
+        guard let waiting = handle.parked(), let host = handle.running?.host else { return }
+        leaveActive(handle, waiting.request)
+        queue.putBack(waiting, host, until: turn.pointee.now + Limits.pendingNanoseconds)
     }
 
     // MARK: - Pauses

@@ -14,7 +14,8 @@ final class TransportLoop {
     let turn: UnsafeMutablePointer<lh_turn>
     let batch: FactBatch
     var staleConnections = StaleConnections()
-    let yieldDriver = YieldDriver(pools: ConnectionPools())
+    let budget: TransportBudget
+    let yieldDriver: YieldDriver
     var queue: OriginQueue
     var handles = HandleTable()
     var nextChecks = NextChecks()
@@ -28,15 +29,19 @@ final class TransportLoop {
 
     init(
         multi: MultiHandle, inbox: TransportInbox, configuration: TransportConfiguration,
-        facts: @escaping @Sendable ([WireFact]) -> Void
+        budget: TransportBudget, facts: @escaping @Sendable ([WireFact]) -> Void
     ) {
         self.multi = multi.pointer
         self.inbox = inbox
         self.configuration = configuration
+        self.budget = budget
+        yieldDriver = YieldDriver(
+            pools: ConnectionPools(budget: budget, isBackground: configuration.isBackground))
         batch = FactBatch(deliver: facts)
         queue = OriginQueue(configuration: configuration)
         turn = .allocate(capacity: 1)
         turn.initialize(to: lh_turn())
+        turn.pointee.budget = budget.pointer
     }
 
     func run() {
@@ -75,9 +80,14 @@ final class TransportLoop {
         }
         set(CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         set(CURLMOPT_MAXCONNECTS, configuration.maxIdleConnections)
-        set(CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maxConnectionsPerHost)
-        set(CURLMOPT_MAX_TOTAL_CONNECTIONS, configuration.maxTotalConnections)
         set(CURLMOPT_MAX_CONCURRENT_STREAMS, Limits.streamsPerOrigin)
+        boundConnections()
+    }
+
+    private func boundConnections() {
+        budget.bound(
+            perOrigin: queue.configuration.maxConnectionsPerHost,
+            inAll: configuration.maxTotalConnections)
     }
 
     // MARK: - Commands
@@ -106,7 +116,7 @@ final class TransportLoop {
                 setRate(key, rate)
             case .limitsPerOrigin(let limits):
                 queue.configuration.setLimitsPerOrigin(limits)
-                lh_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, limits.perOrigin)
+                boundConnections()
             case .shutdown:
                 stopAll()
                 isShuttingDown = true

@@ -5,30 +5,35 @@ internal import LonghaulCore
 /// connection: window, mark and gate belong to a connection, and an HTTP/2 stream in the foreground
 /// would be held back with the yielding ones.
 ///
-/// libcurl keeps idle connections per multi handle, or per share handle if one is set: each pool
-/// has a share handle, on the one multi handle.
+/// libcurl keeps idle connections per multi handle, or per share handle if one is set: each pool but
+/// the common one has a share handle, on the one multi handle. All are counted by the
+/// ``TransportBudget``.
 final class ConnectionPools {
-    private var yielding: UnsafeMutablePointer<lh_pool>?
-    private var background: UnsafeMutablePointer<lh_pool>?
+    let budget: TransportBudget
+    /// Whether all its connections are marked as of low priority, not only those that yield.
+    private let isBackground: Bool
+    private var common: UnsafeMutablePointer<lh_pool>?
     private var apart: UnsafeMutablePointer<lh_pool>?
-    private var backgroundApart: UnsafeMutablePointer<lh_pool>?
+    private var yielding: UnsafeMutablePointer<lh_pool>?
     /// The origins with a request on an HTTP/1.1 connection in a pool for sharing, at most one
     /// request each: see ``EasyHandle/admits()``.
     var unshared: Set<RequestURL.Origin> = []
 
-    /// `nil` = the multi handle's own connections, also used if memory for a pool is lacking.
+    init(budget: TransportBudget, isBackground: Bool) {
+        self.budget = budget
+        self.isBackground = isBackground
+    }
+
+    /// `nil` = there is no memory for it; the multi handle's own connections serve, and are not
+    /// counted.
     ///
     /// - Parameter isApart: It shares no connection, although its scheme allows that: see
     ///   ``EasyHandle/admits()``. In the pools apart every request has HTTP/1.1 or a new
     ///   connection.
     func pool(for request: SegmentRequest, isApart: Bool) -> UnsafeMutablePointer<lh_pool>? {
-        if request.yields { return made(&yielding) }
-        switch (request.isBackground, isApart) {
-        case (false, false): return nil
-        case (false, true): return made(&apart)
-        case (true, false): return made(&background)
-        case (true, true): return made(&backgroundApart)
-        }
+        if request.yields { return made(&yielding, isShared: true, isMarked: true) }
+        if isApart { return made(&apart, isShared: true, isMarked: isBackground) }
+        return made(&common, isShared: false, isMarked: isBackground)
     }
 
     func isUnshared(_ url: String) -> Bool {
@@ -36,9 +41,11 @@ final class ConnectionPools {
     }
 
     private func made(
-        _ pool: inout UnsafeMutablePointer<lh_pool>?
+        _ pool: inout UnsafeMutablePointer<lh_pool>?, isShared: Bool, isMarked: Bool
     ) -> UnsafeMutablePointer<lh_pool>? {
-        if pool == nil { pool = lh_pool_new() }
+        if pool == nil {
+            pool = lh_pool_new(budget.pointer, isShared ? 1 : 0, isMarked ? 1 : 0)
+        }
         return pool
     }
 
@@ -48,13 +55,12 @@ final class ConnectionPools {
             start: yielding?.pointee.sockets, count: Int(yielding?.pointee.count ?? 0))
     }
 
-    /// To be called when no handle uses the pools any more.
+    /// To be called when neither a handle nor the multi handle uses the pools any more.
     func close() {
-        for pool in [yielding, background, apart, backgroundApart] { lh_pool_free(pool) }
+        for pool in [yielding, apart, common] { lh_pool_free(pool) }
         yielding = nil
-        background = nil
         apart = nil
-        backgroundApart = nil
+        common = nil
     }
 }
 

@@ -18,8 +18,9 @@ extension EasyHandle {
         let mayShare = mayBeHTTP2 && !isAlone
         self.running?.hop.mayShare = mayShare
         flow.pointer.pointee.has_data_sockets = scheme.hasPrefix("ftp") ? 1 : 0
-        lh_pool_use(
-            pools.pool(for: request, isApart: scheme == "https" && !mayShare), curl.pointer)
+        if let pool = pools.pool(for: request, isApart: scheme == "https" && !mayShare) {
+            lh_pool_use(pool, flow.pointer, running.site)
+        }
         curl.set(
             CURLOPT_HTTP_VERSION, Int(mayBeHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
         curl.set(CURLOPT_PIPEWAIT, mayShare && isPatient ? 1 : 0)
@@ -54,7 +55,9 @@ extension EasyHandle {
         return true
     }
 
-    func leaveUnshared() {
+    /// The request has ended, or will look for another connection.
+    func leaveConnection() {
+        lh_flow_leave(flow.pointer)
         if let origin = running?.hop.unsharedAt { pools.unshared.remove(origin) }
         running?.hop.unsharedAt = nil
     }

@@ -7,10 +7,13 @@ extension EasyHandle {
         case ended(WireFailure?)
         case follow(RequestURL)
         case again(Hop.Framing)
+        /// It was not sent: there are as many connections to its origin as there may be.
+        case crowded
     }
 
     /// To be called once, when the handle's transfer has ended.
     func completion(_ code: CURLcode) -> Completion {
+        if flow.isCrowded, code != CURLE_OK { return .crowded }
         if flow.pointer.pointee.outcome == 0, hasAnswer(code) { judge(isCutOff: code != CURLE_OK) }
         guard let running else { preconditionFailure("an end without a request") }
         if case .dropped(let framing) = running.hop.answer { return .again(framing) }

@@ -75,6 +75,9 @@ final class EasyHandle {
     /// The request as an entry of the queue, to be continued.
     func parked() -> WaitingRequest? {
         guard let running else { return nil }
+        leaveConnection()
+        flow.pointer.pointee.begun = 0
+        flow.pointer.pointee.is_crowded = 0
         var request = running.request
         request.limitRate = running.ownRate
         return WaitingRequest(
@@ -97,16 +100,16 @@ final class EasyHandle {
 
     /// Forgets the request; its secrets do not stay in the handle.
     func clear() {
-        leaveUnshared()
+        leaveConnection()
         curl_easy_reset(curl.pointer)
         curl.forgetCookies()
-        lh_pool_use(nil, curl.pointer)
+        lh_pool_leave(curl.pointer)
         lists = RequestLists()
         running = nil
     }
 
     private func prepareAgain(_ running: RunningRequest) -> WireFailure? {
-        leaveUnshared()
+        leaveConnection()
         curl_easy_reset(curl.pointer)
         return prepare(running)
     }
@@ -125,7 +128,7 @@ final class EasyHandle {
         curl.set(CURLOPT_PRIVATE, pointer: Unmanaged.passUnretained(self).toOpaque())
         let scheme = RequestURL.scheme(of: running.hop.url)
         let options = HandleOptions(curl: curl, running: running, configuration: configuration)
-        options.setTransfer(totalRate: turn.pointee.total.rate)
+        options.setTransfer(totalRate: pools.budget.rate)
         setConnection(scheme)
         options.setIdentity(scheme)
         return options.setProtocol(scheme, flow, &lists)

@@ -28,8 +28,11 @@ struct EndOfTransfer {
         }
         if running.hop.isStalled { return .stalled }
         if code == CURLE_OK { return nil }
-        // libcurl reports a line beyond its own bound as a lack of memory.
-        if code == CURLE_OUT_OF_MEMORY, flow.isHTTPHead, !flow.hasFinalHead {
+        // libcurl reports a line beyond its own bound as a lack of memory, from 8.6 on as too large
+        // (CURLE_TOO_LARGE, which older headers lack).
+        if code == CURLE_OUT_OF_MEMORY || code.rawValue == 100, flow.isHTTPHead,
+            !flow.hasFinalHead
+        {
             return .headTooLarge
         }
         return refusalOfProxy() ?? refusalOfSOCKS(code) ?? curlFailure(code)
@@ -48,9 +51,16 @@ struct EndOfTransfer {
 
     /// An FTP server closes a connection that was idle for too long with a reply, which is read as
     /// the answer to the next command. That is no failure of the server.
+    ///
+    /// libcurl takes a reused connection without a byte for a closed one, also after an empty file.
+    /// From 8.13 on it fails to repeat a request over FTP and SFTP, as too many redirects, which
+    /// there are none of there.
     func isOfIdleConnection(_ code: CURLcode) -> Bool {
-        code == CURLE_OPERATION_TIMEDOUT && running.connectionsTrustedFor != 0
-            && curl.number(CURLINFO_NUM_CONNECTS) == 0 && replyOfFTP(code) != nil
+        guard running.connectionsTrustedFor != 0, curl.number(CURLINFO_NUM_CONNECTS) == 0 else {
+            return false
+        }
+        return code == CURLE_OPERATION_TIMEDOUT && replyOfFTP(code) != nil
+            || code == CURLE_TOO_MANY_REDIRECTS && !running.hop.url.beginsIgnoringCase(with: "http")
     }
 
     // MARK: - Proxies

@@ -44,6 +44,11 @@ struct ResponseFlow {
         pointer.pointee.has_told_size == 0 ? nil : pointer.pointee.told_size
     }
 
+    /// Its budget had no connection for it; nothing was sent, and nothing is half sent.
+    var isCrowded: Bool {
+        pointer.pointee.is_crowded != 0 && !isHTTPHead && pointer.pointee.upload.position == 0
+    }
+
     // MARK: - Body
 
     /// Directs the body to the place in the plan.
@@ -171,5 +176,5 @@ struct ResponseFlow {
     var isLimited: Bool { pointer.pointee.bucket.rate > 0 || isRatePaused }
 
     /// Whether a rate applies to it: its own or the total one.
-    var isUnderRate: Bool { isLimited || pointer.pointee.turn.pointee.total.rate > 0 }
+    var isUnderRate: Bool { isLimited || lh_budget_rate(pointer.pointee.turn.pointee.budget) > 0 }
 }

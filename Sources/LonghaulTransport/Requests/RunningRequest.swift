@@ -90,6 +90,12 @@ struct RunningRequest {
 
     var isProxied: Bool { proxy != nil }
 
+    /// The origin as which its connections are counted, behind a proxy, too; not 0.
+    var site: UInt64 {
+        let hash = RequestURL(hop.url)?.origin.hashValue ?? hop.url.hashValue
+        return UInt64(bitPattern: Int64(hash)) | 1
+    }
+
     /// Another request of its queue has begun a connection to share since the old ones are not
     /// trusted.
     func isRenewed(now: Int64) -> Bool {

@@ -4,9 +4,12 @@ package import LonghaulCore
 package struct TransportConfiguration: Sendable {
     /// Sent as User-Agent where the request's fields have none.
     package var userAgent = "longhaul/\(LonghaulVersion.current)"
-    /// Connections to one origin (scheme, host, port) over HTTP/1.1, FTP and SFTP.
+    /// Connections to one origin (scheme, host, port), of all transports with one budget.
     package var maxConnectionsPerHost = Limits.connectionsPerOrigin
-    /// Connections in use at one time, to all origins together.
+    /// Whether it serves discretionary requests: its thread has a low priority, and its connections
+    /// are marked.
+    package var isBackground = false
+    /// Connections open at one time, to all origins together, of all transports with one budget.
     package var maxTotalConnections = 64
     /// Streams over one HTTP/2 connection, and so requests at one time to an origin that speaks it.
     package var maxConcurrentStreams = Limits.streamsPerOrigin

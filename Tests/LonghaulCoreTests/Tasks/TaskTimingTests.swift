@@ -199,7 +199,7 @@ import Testing
         End(end: .expired(.time), delay: 60, failures: 1),
         End(end: .expired(.processor), delay: 60, failures: 1),
         End(end: .expired(.requirement), delay: 1, deferrals: 1),
-        End(end: .expired(.simulated), delay: 1, deferrals: 1),
+        End(end: .expired(.simulated), delay: 60, failures: 1),
         End(end: .lost, delay: 1, deferrals: 1),
     ])
     func eachEndHasItsMeaning(_ row: End) {

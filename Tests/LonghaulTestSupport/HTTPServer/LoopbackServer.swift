@@ -103,6 +103,9 @@ package final class LoopbackServer: Sendable {
         }
     }
 
+    /// The most connections that were open at a time.
+    package var connectionsAtMost: Int { state.openAtMost }
+
     /// The URL of a file: `url("a.bin?size=1M&etag=v1")`.
     package func url(_ nameAndKnobs: String) -> String {
         "http://127.0.0.1:\(port)/f/\(nameAndKnobs)"
@@ -151,6 +154,7 @@ final class ServerState: Sendable {
         var visits: [String: ResponsePlanner.Visit] = [:]
         var connectionsAccepted = 0
         var open: [ObjectIdentifier: any Channel] = [:]
+        var openAtMost = 0
         var goneOn: [GoOn] = []
     }
 
@@ -181,12 +185,15 @@ final class ServerState: Sendable {
         }
         return shared.withLock { shared in
             shared.open[key] = channel
+            shared.openAtMost = max(shared.openAtMost, shared.open.count)
             shared.connectionsAccepted += 1
             return shared.connectionsAccepted - 1
         }
     }
 
     func note(_ event: GoOn) { shared.withLock { $0.goneOn.append(event) } }
+
+    var openAtMost: Int { shared.withLock { $0.openAtMost } }
 
     var open: [any Channel] { shared.withLock { Array($0.open.values) } }
 

@@ -1,0 +1,30 @@
+/// What failed while an engine ran, told once it is recorded.
+public enum EngineFailure: Hashable, Sendable {
+    /// A transfer, and why.
+    case transfer(TransferID, LonghaulError)
+    /// A launch of a host; its events, if any, are handed over again.
+    case host(String, LaunchFailure)
+    /// A task that a launch of this host carried.
+    case task(String, host: String)
+}
+
+/// How a launch of a host failed.
+public struct LaunchFailure: Hashable, Sendable {
+    /// How it ended.
+    public var ending: LaunchEnding
+    /// Exit status or signal.
+    public var status: Int?
+    /// Why it was asked to end; `nil` = it was not.
+    public var expiration: ExpirationReason?
+    /// The last part of its output.
+    public var output: String?
+
+    package init(
+        ending: LaunchEnding, status: Int?, expiration: ExpirationReason?, output: String?
+    ) {
+        self.ending = ending
+        self.status = status
+        self.expiration = expiration
+        self.output = output
+    }
+}
