@@ -16,15 +16,18 @@ static int answer(int result) { return result < 0 ? -errno : result; }
 // Between fork and exec of a process with threads only async-signal-safe calls are allowed.
 static void say(const char *text) { (void)!write(2, text, strlen(text)); }
 
-// execve(2) reports a missing interpreter as it reports a missing program.
-static void say_what_is_missing(const char *path) {
+// execve(2) reports a missing interpreter as it reports a missing program, and one that is no
+// program as it reports a script without an interpreter.
+static void say_what_is_wrong(const char *path, int error) {
     char line[257] = "";
     int file = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = file < 0 ? -1 : read(file, line, sizeof line - 1);
-    if (file < 0 && errno == ENOENT) return say("it is not there");
-    if (got < 2) return say("it or what it needs is not there");
-    if (line[0] != '#' || line[1] != '!')
-        return say("its loader is not there: it was built for another system");
+    int is_script = got >= 2 && line[0] == '#' && line[1] == '!';
+    if (error == ENOEXEC)
+        return say(is_script ? "its interpreter is no program of this machine"
+                             : "it begins with no #! line, and is no program of this machine");
+    if (file < 0) return say("it is not there");
+    if (!is_script) return say("its loader is not there: it was built for another system");
     char *name = line + 2;
     while (*name == ' ' || *name == '\t') name++;
     char *end = name;
@@ -42,10 +45,8 @@ static void complain(const char *path, int error) {
     say(": ");
     switch (error) {
     case ENOENT:
-        say_what_is_missing(path);
-        break;
     case ENOEXEC:
-        say("it begins with no #! line, and is no program of this machine");
+        say_what_is_wrong(path, error);
         break;
     case ETXTBSY:
         say("it is open for writing");

@@ -99,7 +99,7 @@ final class SimulatedHosts: HostPort {
                 state.withLock { $0.programs[order.host] }
             }
         guard let program = known else {
-            // One that has left meanwhile.
+            // The program has left meanwhile.
             if order.resident != nil { return .nothingToDo(order.id) }
             return .notPrepared(
                 order.id, message: "the simulated world has no program of \(order.host)")

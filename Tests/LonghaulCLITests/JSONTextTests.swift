@@ -83,7 +83,8 @@ import Testing
         #expect(
             line { $0.status(idle) } == """
                 {"engine":null,"counts":{"waiting":2,"running":0,"paused":0,"completed":0,\
-                "failed":0,"cancelled":0},"bytesPerSecond":0,"nextWake":null,"configuration":null}
+                "failed":0,"cancelled":0},"hostsFailed":0,"bytesPerSecond":0,"nextWake":null,\
+                "configuration":null}
                 """)
         let engine = QueueStatus.Engine(pid: 42, mode: .daemon, since: Sample.now)
         let busy = QueueStatus(
@@ -100,8 +101,8 @@ import Testing
             completed: 3, failed: 1, left: 2, bytes: 1000, seconds: 1.2345, stoppedBy: .maxTime)
         #expect(
             line { $0.summary(summary) } == """
-                {"type":"summary","completed":3,"failed":1,"left":2,"bytes":1000,\
-                "seconds":1.235,"stoppedBy":"maxTime"}
+                {"type":"summary","completed":3,"failed":1,"hostsFailed":0,"left":2,\
+                "bytes":1000,"seconds":1.235,"stoppedBy":"maxTime"}
                 """)
         let finding = DoctorFinding(check: "store", ok: true, detail: "fine", fix: nil)
         #expect(

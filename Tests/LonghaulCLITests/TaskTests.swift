@@ -175,7 +175,7 @@ import Testing
                 "current":null,"since":null,"nextCheck":null}],"forecast":{"startsAt":null,\
                 "endsAt":null,"text":""},"runs":[{"launch":1,"trigger":null,"triggers":[],\
                 "startedAt":"2026-03-01T12:00:00.000Z","endedAt":null,"result":null,\
-                "expiration":null}]}
+                "expiration":null,"exitStatus":null}]}
                 """)
     }
 }

@@ -372,7 +372,7 @@ import Testing
             #expect(try await home.run("set", "1", "--user", "me:old").status == 0)
             let again = try await home.run("retry", "1")
             #expect(again.status == 0)
-            #expect(try await home.run("run").status == 0)
+            #expect(try await home.run("run").status == 1)
             let refused = try #require(try await home.run("show", "1", "--json").rows.first)
             #expect(refused["error"]["code"] == "unauthorized")
             #expect(refused["error"]["bytesKept"] == .int(1 << 20))

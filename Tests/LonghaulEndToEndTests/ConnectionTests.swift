@@ -82,7 +82,7 @@ import Testing
             var origins: [LoopbackServer] = []
             for _ in 0..<30 { try await origins.append(.start()) }
             let urls = (0..<60).map { index in
-                let place = PercentCoding.encode(target.url("\(index).bin?size=10k&etag=v1"))
+                let place = PercentCoding.encode(target.url("\(index).bin?size=10K&etag=v1"))
                 return origins[index % 30].url("\(index).bin?redirect=\(place)")
             }
             let place = ["-d", home.file("")]
@@ -90,7 +90,8 @@ import Testing
             _ = try await limited.start(["enqueue"] + place + urls[50...]).wait()
             let run = try await limited.start("run").wait()
             #expect(run.output.contains("60 completed"), "\(run.output) \(run.errors)")
-            #expect((1...2).contains(target.connectionsAtMost))
+            // The server counts one that is being closed until it has read its end.
+            #expect((1...3).contains(target.connectionsAtMost))
         }
     }
 

@@ -47,6 +47,7 @@ import Testing
     func mailsWhatHasFailed() async throws {
         let home = try LonghaulHome()
         let cron = try await startCron(home)
+        #expect(try await home.run("conditions", "--set", "power=external").status == 0)
         let before = try await engines(home)
         try await install(cron, home)
         try await eventually(within: .seconds(75), "cron runs it") {

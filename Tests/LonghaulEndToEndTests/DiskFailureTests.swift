@@ -226,7 +226,7 @@ import Testing
             get.send(SIGKILL)
             _ = try await get.wait()
             #expect(rename(home.file("there"), home.file("elsewhere")) == 0)
-            #expect(try await home.run("run").status == 0)
+            #expect(try await home.run("run").status == 1)
             let failed = try await shown(home)
             #expect(failed["state"] == "failed" && failed["error"]["code"] == "io", "\(failed)")
             #expect(failed["error"]["bytesKept"].int ?? 0 > 4 << 20, "\(failed)")

@@ -176,7 +176,7 @@ import Testing
             #expect(hosts.lines("started").count == 2)
             // Nobody to ask: it has failed.
             try await hosts.run(["enqueue", server.url("y?status=404"), "--session", "other"])
-            try await hosts.run(["run"])
+            try await hosts.run(["run"], status: 1)
             #expect(try await hosts.run(["show", "--json", "2"]).rows.first?["state"] == "failed")
         }
     }

@@ -104,12 +104,10 @@ struct MovedUploadTests {
         (["--if-exists", "rename"], "what is done with the file that comes is for downloads"),
         (["--connections", "2"], "a number of connections is for downloads"),
         (["--expect", "7"], "the size of an upload is that of its file"),
-        (["--url", "ftp://h/dir/"], "the URL names a directory"),
         (["--url", "ftp://h/file"], "over FTP and SFTP a file has no protocol"),
     ])
     func whatUploadRefusesIsNoChange(_ words: [String], _ message: String) async throws {
-        let way = message.contains("directory") ? "auto" : "tus"
-        try await run("upload", "--protocol", way, "source", "http://127.0.0.1:9/a")
+        try await run("upload", "--protocol", "tus", "source", "http://127.0.0.1:9/a")
         let before = try await shown
         let result = try await home.start(["set", "1", "--priority", "high"] + words).wait()
         #expect(result.status == 64 && result.errors.contains(message), "\(result)")

@@ -87,7 +87,7 @@ import Testing
                 let pid = try await home.run("status", "--json").rows.first?["engine"]["pid"].int
                 if let pid { kill(pid_t(pid), SIGTERM) }
             default:
-                #expect(try await other.run("run").status == 0)
+                #expect(try await other.run("run").status == 1)
                 #expect(server.log.count == 0)
                 let shown = try await home.run("show", "1", "--json").rows.first
                 #expect(shown?["error"]["message"].string?.contains("of the proxy") == true)

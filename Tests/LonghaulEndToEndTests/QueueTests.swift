@@ -202,7 +202,7 @@ import Testing
     @Test func aRefusalInALongListNamesItsLine() async throws {
         let home = try LonghaulHome()
         var lines = (1...2000).map { "http://127.0.0.1:1/f\($0)" }
-        lines[1199] = "http://127.0.0.1:1/f7"
+        lines[1199] = "http://127.0.0.1:2/f7"
         lines[1999] = "not a url"
         let input = lines.joined(separator: "\n")
         let refused = try await home.run("enqueue", "-", input: input)

@@ -93,7 +93,7 @@ import Testing
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
             for (name, options) in [("a", ["--discretionary", "--prefer", "none"]), ("b", [])] {
-                let url = server.url("\(name)?size=1M&stall=100k")
+                let url = server.url("\(name)?size=1M&stall=100K")
                 _ = try await home.start(
                     ["enqueue", url, "-o", home.file(name)] + options
                 ).wait()

@@ -181,7 +181,7 @@ struct UnmountedDiskTests {
         try await LoopbackServer.run { server in
             let url = try await killed(server, at: "disk/a.bin", by: "get")
             disk.unmount()
-            #expect(try await home.run("run").status == 0)
+            #expect(try await home.run("run").status == 1)
             let error = try await shown()["error"]
             #expect(error["code"] == "io" && error["bytesKept"].int ?? 0 > 4 << 20, "\(error)")
             #expect(error["message"].string?.contains("is not mounted") == true, "\(error)")

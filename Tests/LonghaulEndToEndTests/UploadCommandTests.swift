@@ -48,12 +48,17 @@ import Testing
         #expect(try await upload(["--on-duplicate", "separate", "a", url]).output == "2\n")
     }
 
+    @Test func theSameLineTwiceIsOneUpload() async throws {
+        let line = "{\"source\":\"a\",\"url\":\"\(url)\"}\n"
+        try home.scratch.write(line + line, to: "files/list")
+        #expect(try await upload(["--input", "list"]).output == "1\n1\n")
+    }
+
     /// A line that is refused is named, whenever that is found.
     @Test(
         arguments: [
             ("{\"source\":\"none\",\"url\":\"http://127.0.0.1:9/b\"}", "invalidRequest", 64),
             ("{\"source\":\"b\",\"url\":\"http://127.0.0.1:9/b\",\"x\":1}", "invalidRequest", 64),
-            ("{\"source\":\"a\",\"url\":\"http://127.0.0.1:9/a\"}", "conflict", 5),
         ] as [(String, String, Int32)])
     func aListIsTakenWhole(_ second: String, _ code: String, _ status: Int32) async throws {
         let lines = "{\"source\":\"a\",\"url\":\"\(url)\"}\n\(second)\n"
@@ -87,6 +92,7 @@ import Testing
         let rows = try await home.run("list", "--json").output
             .replacing("REDACTED", with: "secret")
         #expect(try await home.run("enqueue", "--input", "-", input: rows).output == "1\n")
+    }
 
     /// Over HTTP nothing is renamed.
     @Test func inPlaceIsForFTPAndSFTP() async throws {

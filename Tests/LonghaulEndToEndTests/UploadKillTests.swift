@@ -44,7 +44,7 @@ struct UploadKillTests {
     func littleIsSentAgain(_ way: String) async throws {
         let server = try await UploadServer.start()
         let site = Site(
-            name: way, options: ["--protocol", way], url: { server.url("\(way)/\($0)") },
+            name: way, options: ["--protocol", way], url: { server.url("\(way)/\($0)?options=1") },
             sent: { try server.bytes }
         ) { name, source in
             try source.verify(file: server.file(name))

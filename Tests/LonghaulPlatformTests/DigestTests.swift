@@ -71,7 +71,7 @@ import Testing
         try part.truncate(to: 8 << 20)
         let digest = FileDigest(.sha1)
         var asked = 0
-        try digest.update(from: part.descriptor, upTo: 8 << 20) {
+        try digest.update(from: part.descriptor, upTo: 8 << 20) { _ in
             asked += 1
             return asked > 3
         }

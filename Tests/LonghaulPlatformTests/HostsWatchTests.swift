@@ -80,15 +80,20 @@ import Testing
         ("echo hello\n", "begins with no #! line"),
         ("#!/usr/bin/no-such-thing -x\n", "its interpreter /usr/bin/no-such-thing is not there"),
         ("#! /bin/sh\r\necho hello\r\n", "/bin/sh\\r is not there: its lines end with"),
-        ("#!/etc/hostname\n", "may not be executed"),
+        ("#!/etc\n", "may not be executed"),
         ("\u{7F}ELF", "no program of this machine"),
     ])
     func whatCannotBeExecutedSaysWhy(_ text: String, _ reason: String) async throws {
         let path = try scratch.write(text, to: "host")
         chmod(path, 0o755)
-        _ = try await make(1, argv: [path])
-        try await eventually { notices.ends.count == 1 }
-        let end = try #require(notices.ends.first)
+        // A process that another test forks meanwhile may hold the file open for a moment.
+        var launch: Int64 = 0
+        repeat {
+            launch += 1
+            _ = try await make(launch, argv: [path])
+            try await eventually { notices.ends.count == launch }
+        } while launch < 20 && notices.ends.last?.2.contains("open for writing") == true
+        let end = try #require(notices.ends.last)
         #expect(end.1 == .exited(127))
         // Of the output the last bytes are kept.
         #expect(end.2.contains(reason), "\(end.2)")

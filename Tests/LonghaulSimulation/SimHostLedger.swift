@@ -48,7 +48,7 @@ struct SimHostLedger {
         /// It has ended, and the engine knows.
         var isOver = false
         var passesOver: [String] = []
-        /// Its resident process is watched.
+        /// The resident process is watched.
         var isPrepared = false
     }
 

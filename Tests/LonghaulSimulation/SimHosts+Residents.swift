@@ -53,7 +53,7 @@ extension SimHosts {
         for index in residents.indices { try look(at: index) }
     }
 
-    /// It gives back what it has not ended.
+    /// The process gives back what it has not ended.
     func leave(_ resident: SimResident) throws {
         world.say("hosts: resident \(resident.stored.id.rawValue) leaves")
         remove(resident)
@@ -76,7 +76,7 @@ extension SimHosts {
             processes[$0]?.identity == resident.stored.process
         }.sorted()
         for id in ids { processes[id] = nil }
-        // One that was recorded, and not read by the process yet.
+        // A launch may be recorded, and not read by the process yet.
         let others = ledger.watched.filter { id, entry in
             entry.order.resident?.process == resident.stored.process && !entry.isOver
                 && entry.isPrepared && !ids.contains(id)
@@ -119,7 +119,7 @@ extension SimHosts {
         if let process = processes[launch.id] {
             ledger.adopt(process, at: now)
         } else {
-            // It has ended, and has said so.
+            // The launch has ended, and the process has said so.
             var entry = SimHostLedger.Watched(order: LaunchOrder(launch))
             entry.letGoAt = began(launch)
             entry.adoptedAt = now
@@ -193,7 +193,7 @@ extension SimHosts {
         world.hintHosts()
     }
 
-    /// What the store says of the end of a launch is known whatever happens to the engine.
+    /// The end of a launch that the store has is known whatever happens to the engine.
     func engineIsGoneForResidents() throws {
         for id in ledger.unsettled.keys where ledger.unsettled[id]?.isResident == true {
             let row = try world.clients.hosts.launch(id)

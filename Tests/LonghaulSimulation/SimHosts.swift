@@ -85,7 +85,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
         guard world.burn() else { return }
         let isResident = ledger.watched[id]?.order.resident != nil
         ledger.watched[id] = nil
-        // Its process goes on.
+        // The process goes on.
         if isResident || processes[id]?.isResident == true { return }
         commands.append(.discard(id))
     }

@@ -25,6 +25,8 @@ struct SimTransfer {
     var isUpload = false
     /// A server has asked for so much time.
     var notBefore: Instant?
+    /// A retry was refused: the answer to its POST was lost.
+    var isAnswerLost = false
     /// It was last cancelled, and not to keep its bytes.
     var givesUpBytes = false
     /// It runs, was discretionary when it began, and is that no more: it is being taken off the

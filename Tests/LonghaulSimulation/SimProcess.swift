@@ -26,9 +26,9 @@ struct SimProcess {
     let tasks: [StoredTask]
     /// The engine that made it: only that one learns how it ends.
     let parent: Int
-    /// It ran before, and outlives the launch.
+    /// The process ran before, and outlives the launch.
     var isResident = false
-    /// It was asked to end the launch.
+    /// The process was asked to end the launch.
     var isAsked = false
     /// The engine has said that it may run.
     var letGoAt: Instant?

@@ -104,6 +104,7 @@ extension SimWorld {
         guard let before = try clients.transfers.find(id, now: now.wall) else { return }
         let result = try clients.wants.change(.ids([id]), to: change).first?.result
         say("\(id), \(before.state): \(change): \(result.map { "\($0)" } ?? "gone")")
+        if result == .answerLost { expected[id]?.isAnswerLost = true }
         forgetPause(of: id)
         hint()
         guard result == .changed else { return }

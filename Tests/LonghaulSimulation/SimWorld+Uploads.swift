@@ -234,7 +234,8 @@ extension SimWorld {
         // An engine that was killed cannot tell whether the request had gone out.
         let isUnknown =
             !upload.mayRepeat && (place.unanswered > 0 || tally.crashPoints > 0)
-            && transfer.error?.message.contains("the answer to the POST was lost") == true
+            && (transfer.error?.message.contains("the answer to the POST was lost") == true
+                || expected[transfer.id]?.isAnswerLost == true)
         guard isChanged || isUnknown else { return false }
         expected[transfer.id]?.isVerified = true
         return true
@@ -250,4 +251,10 @@ extension SimWorld {
             }
         }
     }
+}
+
+extension UploadBody {
+    /// The request may take away what an abandoned upload has left at its server: tus asks by
+    /// OPTIONS before that. Limits and waits of transfers do not hold for it.
+    var mayBeOfAbort: Bool { method == "DELETE" || method == "OPTIONS" }
 }

@@ -46,7 +46,7 @@ extension SimWorld {
         for key in wire.order {
             // A server is told that an upload is not wanted any more, whatever holds.
             guard let exchange = wire.exchanges[key], !exchange.isStopping,
-                exchange.request.upload?.method != "DELETE",
+                exchange.request.upload?.mayBeOfAbort != true,
                 let id = transfer(of: key.fetch), let transfer = shown[id]
             else { continue }
             // What has all its bytes is let finish.

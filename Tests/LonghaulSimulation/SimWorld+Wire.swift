@@ -21,7 +21,7 @@ extension SimWorld {
             // The answer to a stopped request may come too late, and what was abandoned at a server
             // is taken away whatever becomes of its transfer.
             guard let id = transfer(of: key.fetch), let exchange = wire.exchanges[key],
-                !exchange.isStopping, exchange.request.upload?.method != "DELETE",
+                !exchange.isStopping, exchange.request.upload?.mayBeOfAbort != true,
                 wire.order.count(where: { $0.fetch == key.fetch }) == 1
             else { return }
             // As a date it is told in whole seconds.
@@ -60,7 +60,7 @@ extension SimWorld {
         }
         guard let id = transfer(of: fetch) else { return }
         // The last word about a cancelled upload is said at once.
-        if let moment = expected[id]?.notBefore, request.upload?.method != "DELETE" {
+        if let moment = expected[id]?.notBefore, request.upload?.mayBeOfAbort != true {
             // A mirror may be asked at once.
             if now.monotonic < moment, expected[id]?.hasMirrors == false {
                 complain("\(id) asks \(moment - now.monotonic) s before Retry-After is over")
@@ -77,7 +77,7 @@ extension SimWorld {
             complain("\(request.key): \(connections) connections to \(origin)")
         }
         // What abandoned uploads have left is taken away whatever else runs.
-        let own = moving.filter { $0.request.upload?.method != "DELETE" }
+        let own = moving.filter { $0.request.upload?.mayBeOfAbort != true }
         let running = Set(own.map(\.request.key.fetch)).count
         if running > policy.limits.running { complain("\(running) transfers run at a time") }
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LonghaulStore
 
-/// What is handed to processes that run by themselves, and what they say of it.
+/// Launches that are handed to processes that run by themselves, and their reports.
 @Suite struct ResidentTests {
     private let scratch: ScratchStore
     private let epoch: Epoch
@@ -88,7 +88,7 @@ import Testing
         #expect(try result("b") == nil)
         #expect(try waiting == ["", "b"])
         #expect(try scratch.store.hosts.find("h")?.failures == 0)
-        // It is dead, or does not listen.
+        // The process is dead, or does not listen.
         #expect(try !scratch.store.residents.isPresent(resident.id))
         #expect(try !say(.result(task: "b", .success)), "the launch has ended")
     }

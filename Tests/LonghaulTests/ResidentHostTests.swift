@@ -109,7 +109,7 @@ import Testing
             try queue.tasks.wake(
                 host: Self.host, WakeUp(identifier: "ring", payload: #"{"a":1}"#, isUrgent: true))
             try await eventually { log.all.contains(#"ring {"a":1}"#) }
-            // It waits for its back-off, and is asked for all the same.
+            // The task waits for its back-off, and is asked for all the same.
             try queue.tasks.simulateLaunch(of: "bad", host: Self.host)
             try await eventually { try queue.tasks.find("bad", host: Self.host)?.runs.count == 2 }
             try await eventually { try launches.allSatisfy { $0.endedAt != nil } }
@@ -154,7 +154,7 @@ import Testing
         #expect(try launches.last?.ending == .expired)
     }
 
-    /// While a handler goes on that was to end, nothing more is handed to the process.
+    /// Nothing more is handed to the process while a handler goes on that was to end.
     @Test func aHandlerThatGoesOnIsNotWaitedFor() async throws {
         try await withProgram {
             try submit("deaf")
@@ -188,7 +188,7 @@ import Testing
             second.cancel()
             try await second.value
         }
-        // That was no failure.
+        // No failure is counted.
         #expect(try queue.tasks.find("slow", host: Self.host)?.failures == 0)
         #expect(try queue.host(Self.host)?.failures == 0)
     }

@@ -133,7 +133,7 @@ class Case:
             with open(self.path(name), "wb") as file:
                 file.write(content(size))
             self.urls[name] = (f"http://127.0.0.1:{self.options.uploads_port}/{self.scenario.uploads}/"
-                               f"{self.scenario.name}-{self.label}-{name}")
+                               f"{self.scenario.name}-{self.label}-{name}?options=1")
 
     def path(self, name):
         return os.path.join(self.directory, name)

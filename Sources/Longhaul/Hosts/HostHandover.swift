@@ -38,7 +38,7 @@ package struct HostHandover {
         }
     }
 
-    /// What is handed to a process that runs by itself, which reads it when the launch has begun.
+    /// Prepares a launch for a process that runs by itself, which reads it when it has begun.
     func make(for resident: StoredResident) -> HostReport {
         do {
             guard let gathered = try gather(append: { _ in }) else { return .nothingToDo(order.id) }

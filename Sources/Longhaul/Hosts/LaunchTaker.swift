@@ -5,7 +5,7 @@ internal import Synchronization
 /// Takes launches of a host as lines, for a program that reads them while it runs. A launch ends
 /// well when its lines were taken and all its tasks have results.
 package final class LaunchTaker: Sendable {
-    private let queue: TransferQueue
+    private let queue: ResidentQueue
     private let state: Mutex<State>
 
     private struct State {
@@ -17,20 +17,20 @@ package final class LaunchTaker: Sendable {
 
     /// - Throws: `noSuchHost`, `storeUnavailable`.
     package init(_ queue: TransferQueue, host: String) throws(LonghaulError) {
-        self.queue = queue
-        state = Mutex(State(resident: try queue.enterResident(ofHost: host)))
+        self.queue = ResidentQueue(queue: queue)
+        state = Mutex(State(resident: try self.queue.enter(host)))
     }
 
     /// Lines that are to be read now; `nil` = none. The call means that those before were read.
     package func next() throws(LonghaulError) -> [UInt8]? {
         try state.withLock { state throws(LonghaulError) in
-            guard let id = state.launch else { return try take(&state) }
-            let course = try queue.store.residents.course(of: id)
+            guard let id = state.launch else { return try readLaunch(&state) }
+            let course = try queue.queue.store.residents.course(of: id)
             if course == .ended {
                 state.launch = nil
                 return []
             }
-            if try queue.store.residents.openTasks(of: id) == 0 {
+            if try queue.queue.store.residents.openTasks(of: id) == 0 {
                 try queue.report(LaunchReport(launch: id, content: .ended(status: 0)))
                 state.launch = nil
                 return []
@@ -41,7 +41,7 @@ package final class LaunchTaker: Sendable {
         }
     }
 
-    private func take(_ state: inout State) throws(LonghaulError) -> [UInt8]? {
+    private func readLaunch(_ state: inout State) throws(LonghaulError) -> [UInt8]? {
         guard let handed = try queue.handed(to: &state.resident) else { return nil }
         state.launch = handed.id
         state.hasExpired = false
@@ -70,7 +70,7 @@ package final class LaunchTaker: Sendable {
 
     /// Takes nothing more; what has not ended is handed over again.
     package func leave() {
-        // Where the store cannot be written, the end of the process says the same.
+        // If the store cannot be written, the end of the process says the same.
         try? queue.leave(state.withLock { $0.resident })
     }
 }

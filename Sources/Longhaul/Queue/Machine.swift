@@ -1,5 +1,6 @@
 package import LonghaulCore
 internal import LonghaulPlatform
+internal import LonghaulStore
 internal import Synchronization
 
 /// The machine that a queue is on, as far as calls depend on it. A simulated world has one of its
@@ -40,5 +41,23 @@ package struct Machine: Sendable {
     /// From now on the queue in this directory is on `machine`; `nil` = on this one again.
     package static func simulate(_ machine: Machine?, in directory: String) {
         simulated.withLock { $0[ExactText(directory)] = machine }
+    }
+}
+
+extension LaunchedProcess {
+    var identity: ProcessIdentity {
+        ProcessIdentity(pid: pid, startTicks: UInt64(clamping: startTicks))
+    }
+
+    /// Tells whether the process runs, in this boot.
+    func isAlive(on machine: Machine) -> Bool {
+        bootID == machine.bootID ?? "" && identity.isAlive
+    }
+}
+
+extension Machine {
+    /// Tells whether a process takes what the host is handed.
+    func hasResident(of host: String, in store: Store) throws(LonghaulError) -> Bool {
+        try store.residents.all(of: host).contains { $0.process.isAlive(on: self) }
     }
 }

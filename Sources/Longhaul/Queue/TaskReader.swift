@@ -125,7 +125,7 @@ struct TaskReader {
         }
         known.failures = host.failures
         known.retryAt = host.retryAt
-        known.hasResident = try queue.hasResident(ofHost: name)
+        known.hasResident = try queue.machine.hasResident(of: name, in: queue.store)
         known.obstacle = queue.machine.obstacle(host.settings.argv[0])
         let launch = try queue.store.hosts.launches(of: name, limit: 1).first
         known.isBusy = hasEngine && launch.map { $0.endedAt == nil } ?? false

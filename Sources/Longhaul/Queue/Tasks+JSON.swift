@@ -21,20 +21,22 @@ extension JSONText {
             $0.field("noData", task.emptyRuns)
             $0.field("waitingFor", array: task.waitingFor) { $0.waitReason($1) }
             $0.field("forecast") { $0.forecast(task.forecast) }
-            $0.field("runs", array: task.runs) { $0.run($1) }
+            $0.field("runs", array: task.runs) { $1.write(to: &$0) }
         }
     }
+}
 
-    private mutating func run(_ run: TaskRun) {
-        object {
-            $0.field("launch", run.launch)
-            $0.field("trigger", run.trigger?.rawValue)
-            $0.field("triggers", array: run.triggers) { $0.value($1.rawValue) }
-            $0.field("startedAt", run.startedAt)
-            $0.field("endedAt", run.endedAt)
-            $0.field("result", run.result?.rawValue)
-            $0.field("expiration", run.expiration?.rawValue)
-            $0.field("exitStatus", run.exitStatus)
+extension TaskRun {
+    fileprivate func write(to json: inout JSONText) {
+        json.object {
+            $0.field("launch", launch)
+            $0.field("trigger", trigger?.rawValue)
+            $0.field("triggers", array: triggers) { $0.value($1.rawValue) }
+            $0.field("startedAt", startedAt)
+            $0.field("endedAt", endedAt)
+            $0.field("result", result?.rawValue)
+            $0.field("expiration", expiration?.rawValue)
+            $0.field("exitStatus", exitStatus)
         }
     }
 }

@@ -153,7 +153,7 @@ private struct HostReader {
             var known = facts.first { $0.name == host.name } ?? HostFacts(name: host.name)
             known.isBusy = hasEngine && launches.first.map { $0.endedAt == nil } ?? false
             known.isAttached = HostLock.isHeld(host.name, in: queue.directory)
-            known.hasResident = try queue.hasResident(ofHost: host.name)
+            known.hasResident = try queue.machine.hasResident(of: host.name, in: queue.store)
             known.obstacle = queue.machine.obstacle(host.settings.argv[0])
             known.failures = host.failures
             known.retryAt = host.retryAt

@@ -31,8 +31,7 @@ public struct WakeUpRecord: Sendable {
     public var endedAt: Timestamp?
     /// The launch that has not handled it.
     public var launch: Int64?
-    /// Why it was not handed over until it was dropped: ``WaitReason/Reason/backoff``,
-    /// ``WaitReason/Reason/host`` or ``WaitReason/Reason/engine``.
+    /// Why it was not handed over until it was dropped: `backoff`, `host` or `engine`.
     public var droppedFor: WaitReason.Reason?
 }
 

@@ -130,14 +130,14 @@ public struct BackgroundHost: Sendable {
     ///     if try await host.runIfLaunched() { return }
     ///     async let handed: Void = host.run()
     ///
-    /// One launch comes after the other. Its time, its expiration and the results of its tasks are
+    /// Launches come one after the other. The time, the expiration and the results of tasks are
     /// those of a launched process, but for one thing: this process is not killed. When the launch
     /// has expired the Swift tasks of the handlers are cancelled, and five seconds later its end
     /// counts; while handlers go on after that, the program is launched again. What is not done
     /// when the process ends or the Swift task is cancelled is handed over again. A session that
     /// this process has opened gets its events itself, see ``BackgroundSession``.
     ///
-    /// Of several processes of a host the latest gets what is due. The call counts as a use of the
+    /// The latest of several processes of a host gets what is due. The call counts as a use of the
     /// host, and ends its delay for having failed.
     ///
     /// - Throws: `noSuchHost` for one that ``BackgroundTaskScheduler`` or a session has not made

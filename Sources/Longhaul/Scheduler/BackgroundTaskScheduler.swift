@@ -158,7 +158,7 @@ public final class BackgroundTaskScheduler: Sendable {
     /// Does what this process was launched for: calls the handlers that were registered, all at
     /// once, and returns when all tasks are completed.
     ///
-    /// In a process that was started otherwise the call returns at once, and counts as a use of the
+    /// A process that was started otherwise goes on at once, and the call counts as a use of the
     /// host. From then on, as long as this object lives, tasks that are due come to the handlers in
     /// this process, see ``BackgroundHost/run()``. Without a handler the program is launched all
     /// the same.

@@ -12,7 +12,7 @@ struct ResidentHost: Sendable {
     private let resident: StoredResident
     private var executor: StoreExecutor { presence.executor }
 
-    /// From now on the engine hands launches to this process; ``serve()`` carries them out.
+    /// Lets the engine hand launches to this process; ``serve()`` carries them out.
     static func enter(
         _ host: BackgroundHost, _ handlers: HostHandlers, store: String?
     ) async throws(LonghaulError) -> ResidentHost {
@@ -22,7 +22,7 @@ struct ResidentHost: Sendable {
         let directory = presence.executor.directory
         do throws(LonghaulError) {
             let resident = try await presence.executor.change { queue throws(LonghaulError) in
-                let resident = try queue.enterResident(ofHost: host.identifier)
+                let resident = try ResidentQueue(queue: queue).enter(host.identifier)
                 SimulatedResidents.add(resident.id, in: directory) {
                     _ = try await host.runIfLaunched()
                 }
@@ -35,7 +35,7 @@ struct ResidentHost: Sendable {
         }
     }
 
-    /// Until the Swift task is cancelled.
+    /// Carries launches out until the Swift task is cancelled.
     func serve() async {
         var resident = resident
         while !Task.isCancelled {
@@ -55,7 +55,9 @@ struct ResidentHost: Sendable {
         let last = resident
         SimulatedResidents.remove(last.id, in: executor.directory)
         // The engine finds out where the store cannot be written: the time of the launch is over.
-        try? await executor.change { queue throws(LonghaulError) in try queue.leave(last) }
+        try? await executor.change { queue throws(LonghaulError) in
+            try ResidentQueue(queue: queue).leave(last)
+        }
         await presence.leave()
     }
 
@@ -68,7 +70,7 @@ struct ResidentHost: Sendable {
         }
         return try await executor.perform { context throws(LonghaulError) in
             var known = resident
-            let launch = try context.queue.handed(to: &known)
+            let launch = try ResidentQueue(queue: context.queue).handed(to: &known)
             return (known, launch)
         }
     }
@@ -101,13 +103,13 @@ struct ResidentHost: Sendable {
             work.cancel()
         }
         watch.cancel()
-        // What was given up is given back.
+        // Work that was given up is given back.
         if isHandled || !Task.isCancelled {
             await report(.ended(status: isHandled ? 0 : 1), of: id)
         }
     }
 
-    /// Until the launch is to end.
+    /// Returns when the launch is to end.
     private func watchCourse(of id: LaunchID, expire: () -> Void) async {
         while !Task.isCancelled {
             let edition = executor.edition
@@ -123,12 +125,13 @@ struct ResidentHost: Sendable {
         }
     }
 
-    /// Again and again while the store cannot be written.
+    /// Tries again while the store cannot be written.
     private func report(_ content: LaunchReport.Content, of id: LaunchID) async {
         while true {
             do throws(LonghaulError) {
                 _ = try await executor.change { queue throws(LonghaulError) in
-                    try queue.report(LaunchReport(launch: id, content: content))
+                    try ResidentQueue(queue: queue).report(
+                        LaunchReport(launch: id, content: content))
                 }
                 return
             } catch {

@@ -118,7 +118,8 @@ struct TaskText {
     }
 
     private func ending(_ run: TaskRun) -> String {
-        let status = run.exitStatus.map { ", exit status \($0)" } ?? ""
+        let failed = run.exitStatus.flatMap { $0 == 0 ? nil : $0 }
+        let status = failed.map { ", exit status \($0)" } ?? ""
         if let result = run.result { return result.rawValue + status }
         if let expiration = run.expiration { return expiration.text + status }
         return run.endedAt == nil ? "runs" : "ended, and no engine saw how"

@@ -64,7 +64,8 @@ package struct FetchBytes: Sendable {
     /// An empty part file is made again when it is needed. What failed its digest stays for its
     /// owner to look at, and a file without a byte may have its name already.
     var isPartOfUse: Bool {
-        !have.isEmpty || state.isPartMovedAside || state.publication != nil
+        !have.isEmpty || !state.durable.isEmpty || state.isPartMovedAside
+            || state.publication != nil
     }
 
     // MARK: - Given up
@@ -180,6 +181,16 @@ package struct FetchBytes: Sendable {
         state.validator?.adopt(answer)
         if state.validator?.length == nil { state.validator?.length = state.bytesTotal }
         state.askedURL = url
+    }
+
+    /// The framing has ended as it should, and nothing else promised a length, or over FTP the
+    /// server has said that these were all bytes.
+    mutating func learnEnd(_ ended: EndedRequest) {
+        guard ended.segment.bringsTheWhole, state.bytesTotal == nil || isLengthAdvice,
+            ended.failure == nil, ended.end.failure == nil, let length = ended.length
+        else { return }
+        state.bytesTotal = length
+        isLengthAdvice = false
     }
 
     private var isVersionKnown: Bool {

@@ -5,6 +5,9 @@ extension FetchStep {
     ) {
         let hasGained = wire.run.hasGained(wire.bytes)
         if hasGained { wire.bytes.state.fruitlessAttempts = 0 }
+        let deletesPart = !wire.target.isUpload && !wire.bytes.isPartOfUse
+        // The next part file is another one: its name has to be made durable, too.
+        if deletesPart, !leaving.isCancel { wire.bytes.state.partIdentity = nil }
         switch leaving {
         case .requeue:
             writes.append(.save(wire.bytes.state))
@@ -31,7 +34,7 @@ extension FetchStep {
             effects.append(.close(deletingPart: !wire.target.isUpload && !keepingBytes))
             return
         }
-        effects.append(.close(deletingPart: !wire.target.isUpload && !wire.bytes.isPartOfUse))
+        effects.append(.close(deletingPart: deletesPart))
     }
 
     private mutating func retry(

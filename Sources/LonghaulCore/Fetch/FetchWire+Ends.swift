@@ -34,13 +34,7 @@ extension FetchWire {
         after ended: EndedRequest, _ context: FetchContext, _ step: inout FetchStep
     ) -> WireOutcome? {
         let (segment, failure) = (ended.segment, ended.failure)
-        if segment.bringsTheWhole, bytes.state.bytesTotal == nil || bytes.isLengthAdvice,
-            failure == nil, ended.end.failure == nil, let length = ended.length
-        {
-            // The framing ended as it should, and nothing else promised a length.
-            bytes.state.bytesTotal = length
-            bytes.isLengthAdvice = false
-        }
+        bytes.learnEnd(ended)
         if bytes.isWhole, fromZero == nil, failure == nil || failure?.kind == .transient {
             return wholeOnWire(context, &step)
         } else if let failure {
@@ -182,10 +176,10 @@ extension FetchWire {
         case .alreadyComplete(let length)?:
             fromZero = nil
             bytes.state.bytesTotal = length
-            return bytes.isWhole ? .finish : unusable("it calls an incomplete file complete")
+            return bytes.isWhole ? .finish : .unusable("it calls an incomplete file complete")
         case .restartFromZero(let reason)?:
             if !ask.sendsRange, ask.bypassesCaches || !reason.mayBeOfCache {
-                return unusable(reason.description)
+                return .unusable(reason.description)
             }
             fromZero = reason
         case .empty(.otherName)?: bytes.state.emptyAnswers += 1
@@ -193,14 +187,16 @@ extension FetchWire {
             nil:
             bytes.state.emptyAnswers += 1
             guard bytes.state.emptyAnswers >= Limits.emptyAnswersBeforeZero, ask.sendsRange
-            else { return unusable("it brought no bytes") }
+            else { return .unusable("it brought no bytes") }
             fromZero = .noBytes
         }
         askNext(context, &step)
         return nil
     }
+}
 
-    private func unusable(_ what: String) -> WireOutcome {
+extension WireOutcome {
+    fileprivate static func unusable(_ what: String) -> WireOutcome {
         let text = "the server's answer could not be used: \(what)"
         return .leave(.retry(Failure(.transient, LonghaulError(.serverError, text))))
     }

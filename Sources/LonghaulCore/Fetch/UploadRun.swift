@@ -34,6 +34,7 @@ package struct UploadRun: Sendable {
 
     /// - Parameter held: The bytes that the server has.
     mutating func start(held: Int64, floor: Int64) {
+        assert(held >= 0 && floor >= 0, "a server has no fewer bytes than none")
         heldAtGain = held
         self.floor = floor
     }

@@ -80,8 +80,8 @@ package struct FetchState: Hashable, Sendable {
     package var mayHaveItsName: Bool { publication != nil && isDurable }
 }
 
-/// How a file gets a name over FTP and SFTP that another file has, which the server does not replace
-/// by renaming.
+/// How a file gets a name over FTP and SFTP that another file has, where the server does not
+/// replace it by renaming.
 package enum RemoteSwap: String, Hashable, Codable, Sendable {
     /// By one request the old file is renamed aside and the new one in its place.
     case swapping

@@ -43,6 +43,7 @@ package enum RetryPolicy {
     ///
     /// - Parameter total: The length of the file; `nil` = unknown.
     package static func isGain(_ bytes: Int64, of total: Int64?) -> Bool {
+        assert(total ?? 0 >= 0, "a length is not negative")
         let percent = total.map { max(1, $0 / 100) } ?? .max
         return bytes >= min(Limits.gainBytes, percent)
     }
@@ -53,6 +54,7 @@ package enum RetryPolicy {
         _ failure: Failure, attempts: Attempts, now: Timestamp, deadline: Timestamp?,
         using random: inout some RandomNumberGenerator
     ) -> Verdict {
+        assert(attempts.fruitless >= 0, "attempts are counted up")
         switch failure.kind {
         case .waitForStorage: return .waitForStorage(failure.error)
         case .needsInput: return .needsInput(failure.error)

@@ -15,9 +15,9 @@ enum UploadDiscovery: Hashable {
         let headers = head.headers
         let named = headers.single("Upload-Draft-Interop-Version").flatMap { Int($0) }
             .flatMap(UploadDialect.init(interopVersion:))
-        if [401, 403, 407, 408, 429, 502, 503, 504].contains(head.status) {
+        if [401, 403, 407, 408, 429, 500, 502, 503, 504].contains(head.status) {
             // A server may refuse OPTIONS alone; the request of the file has its own answer.
-            let mayPass = way == .auto && [401, 403, 407].contains(head.status)
+            let mayPass = way == .auto && [401, 403, 407, 500].contains(head.status)
             self = mayPass ? .nothing : .failed(FailureTable.classify(upload: head))
         } else if way == .auto, TusOffer.isMade(by: headers) {
             self = .tus(TusOffer(headers))

@@ -4,14 +4,14 @@ extension UploadJudge {
     mutating func judgeRemoteFile(_ head: ResponseHead?) -> UploadVerdict {
         switch exchange.purpose {
         case .whole where options.inPlace:
-            guard head != nil else { return .failed(failure) }
+            guard head != nil else { return .failed(end.uploadFailure) }
             offset = size
             return .done
         case .whole, .complete:
             guard head != nil || state.swap == .tidying else { return endedUnnamed() }
             if state.swap == .restoring {
                 state.swap = nil
-                return refusedName()
+                return state.refusedName()
             }
             offset = size
             return .done
@@ -56,7 +56,7 @@ extension UploadJudge {
     }
 
     private mutating func askedInVain() -> UploadVerdict {
-        guard isCode(.noSuchFile) else { return .failed(failure) }
+        guard end.isCode(.noSuchFile) else { return .failed(end.uploadFailure) }
         if state.address == nil { return begunAnew("the server has not got the file") }
         state.address = nil
         if state.mayHaveArrived { return .goOn }
@@ -71,7 +71,10 @@ extension UploadJudge {
     private mutating func endedUnnamed() -> UploadVerdict {
         let isWhole = exchange.purpose == .whole
         let sent = min(end.bytesSent, size)
-        if isCode(.commandRefused) { return renameRefused() }
+        if end.isCode(.commandRefused) {
+            offset = size
+            return state.refuseRename(end.curlText, size: size)
+        }
         // How far the commands came is not known.
         if state.swap != nil { state.swap = .unknown }
         if isWhole {
@@ -79,40 +82,16 @@ extension UploadJudge {
             state.mayHaveArrived = sent >= size
         }
         state.mustAsk = !isWhole || sent > 0
-        let failure = failure
+        let failure = end.uploadFailure
         return state.mustAsk && failure.kind == .transient ? .askAfter(failure) : .failed(failure)
     }
 
-    /// All bytes are at the server. Where the target stands in the way, it is renamed aside; if that
-    /// does not help, it gets its name back. Nothing is deleted for it.
-    private mutating func renameRefused() -> UploadVerdict {
-        offset = size
-        state.sentBound = size
-        (state.mustAsk, state.mayHaveArrived) = (false, false)
-        let mayPass = curlText.hasPrefix("4")
-        if state.swap != .restoring { state.renameRefusal = curlText }
-        switch state.swap {
-        case .unknown where !mayPass, nil where !mayPass: state.swap = .swapping
-        case .swapping: state.swap = .restoring
-        case .unknown, nil: return .failed(FileUploadFailure.renameRefusedNow(curlText))
-        case .restoring, .tidying:
-            // Nothing stands aside, or it stays there.
-            state.swap = .unknown
-            return refusedName()
-        }
-        return .goOn
-    }
-
-    private mutating func refusedName() -> UploadVerdict {
-        (state.mustAsk, state.mayHaveArrived) = (false, false)
-        return .failed(FileUploadFailure.refusedRename(state.renameRefusal ?? curlText))
-    }
-
     private mutating func appendBroke() -> UploadVerdict {
-        let failure = failure
-        if isCode(.uploadRefused) {
+        let failure = end.uploadFailure
+        if end.isCode(.uploadRefused) {
             // A file that is in use, or in fact that appending is not allowed (ProFTPD says so).
-            if curlText.hasPrefix("450") || curlText.hasPrefix("451") { state.refusedAppends += 1 }
+            let reply = end.curlText
+            if reply.hasPrefix("450") || reply.hasPrefix("451") { state.refusedAppends += 1 }
             if failure.kind != .transient || state.refusedAppends >= Limits.refusedAppends {
                 return begunAnew("the server does not append to files")
             }
@@ -133,35 +112,64 @@ extension UploadJudge {
         offset = 0
         return .conflict(Failure(.transient, LonghaulError(.serverError, reason)))
     }
+}
 
-    // MARK: - Failures
-
+/// What libcurl says of an upload over FTP or SFTP that has failed.
+extension SegmentEnd {
     /// Of libcurl-errors(3).
-    private enum Code: Int32 {
+    fileprivate enum Code: Int32 {
         case uploadRefused = 25
         case commandRefused = 21
         case noSuchFile = 78
     }
 
-    private func isCode(_ code: Code) -> Bool { curlCode == code.rawValue }
+    fileprivate func isCode(_ code: Code) -> Bool { curlCode == code.rawValue }
 
     private var curlCode: Int32? {
-        guard case .curl(let code, _, _)? = end.failure else { return nil }
+        guard case .curl(let code, _, _)? = failure else { return nil }
         return code
     }
 
-    private var curlText: String {
-        guard case .curl(_, let text, _)? = end.failure else { return "" }
+    fileprivate var curlText: String {
+        guard case .curl(_, let text, _)? = failure else { return "" }
         return text
     }
 
-    private var failure: Failure {
+    fileprivate var uploadFailure: Failure {
         if let curlCode,
             let failure = FileUploadFailure.classify(curlCode, text: curlText)
         {
             return failure
         }
-        return end.failure.flatMap(FailureTable.classify)
+        return failure.flatMap(FailureTable.classify)
             ?? Failure(.transient, LonghaulError(.network, "the upload was broken off"))
+    }
+}
+
+extension UploadState {
+    /// All bytes are at the server. Where the target stands in the way, it is renamed aside; if
+    /// that does not help, it gets its name back. Nothing is deleted for it.
+    ///
+    /// - Parameter reply: The server's.
+    fileprivate mutating func refuseRename(_ reply: String, size: Int64) -> UploadVerdict {
+        sentBound = size
+        (mustAsk, mayHaveArrived) = (false, false)
+        let mayPass = reply.hasPrefix("4")
+        if swap != .restoring { renameRefusal = reply }
+        switch swap {
+        case .unknown where !mayPass, nil where !mayPass: swap = .swapping
+        case .swapping: swap = .restoring
+        case .unknown, nil: return .failed(FileUploadFailure.renameRefusedNow(reply))
+        case .restoring, .tidying:
+            // Nothing stands aside, or it stays there.
+            swap = .unknown
+            return refusedName()
+        }
+        return .goOn
+    }
+
+    fileprivate mutating func refusedName() -> UploadVerdict {
+        (mustAsk, mayHaveArrived) = (false, false)
+        return .failed(FileUploadFailure.refusedRename(renameRefusal ?? ""))
     }
 }

@@ -106,22 +106,6 @@ package final class DiskFiles: FilePort {
         }
     }
 
-    /// Work that runs one piece after the other on each disk, beside the other disks. Keys of
-    /// fetches are positive, these are not.
-    enum DiskQueue: Int64, CaseIterable {
-        /// A batch of files becomes durable, or gets its names.
-        case finishing
-        case copying
-        /// Finds the disk that copies go to, by directory.
-        case locating
-        case deleting
-
-        func key(_ disk: UInt64?) -> Int64 {
-            let number = Int64((disk ?? 0) & (1 << 60 - 1))
-            return -1 - rawValue - number * Int64(Self.allCases.count)
-        }
-    }
-
     func report(_ fetch: FetchID, _ event: FetchEvent) {
         tell(.fetch(fetch, event))
     }
@@ -271,5 +255,21 @@ extension LocalFault {
     init(_ failure: SystemFailure) {
         let error = failure.longhaulError()
         self.init(code: error.code, message: error.message, isPassing: failure.isPassing)
+    }
+}
+
+/// Work that runs one piece after the other on each disk, beside the other disks. Keys of
+/// fetches are positive, these are not.
+enum DiskQueue: Int64, CaseIterable {
+    /// A batch of files becomes durable, or gets its names.
+    case finishing
+    case copying
+    /// Finds the disk that copies go to, by directory.
+    case locating
+    case deleting
+
+    func key(_ disk: UInt64?) -> Int64 {
+        let number = Int64((disk ?? 0) & (1 << 60 - 1))
+        return -1 - rawValue - number * Int64(Self.allCases.count)
     }
 }

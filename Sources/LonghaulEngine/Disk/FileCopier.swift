@@ -14,13 +14,13 @@ struct FileCopier {
         let byDirectory = Dictionary(grouping: orders) { FileNaming.directory(of: $0.destination) }
         return byDirectory.map { directory, orders in
             let guess = UInt64(bitPattern: Int64(directory.hashValue))
-            return FileWorkers.Work(key: DiskFiles.DiskQueue.locating.key(guess), disk: guess) {
+            return FileWorkers.Work(key: DiskQueue.locating.key(guess), disk: guess) {
                 let device = device(of: directory)
                 disk.workers.submit(
                     stride(from: 0, to: orders.count, by: Limits.copiesPerBatch).map { start in
                         let batch = Array(orders[start...].prefix(Limits.copiesPerBatch))
                         return FileWorkers.Work(
-                            key: DiskFiles.DiskQueue.copying.key(device), disk: device
+                            key: DiskQueue.copying.key(device), disk: device
                         ) {
                             copy(fetch, batch, length)
                         }

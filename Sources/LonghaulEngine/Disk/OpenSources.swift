@@ -41,9 +41,10 @@ final class OpenSources: Sendable {
             for checksum in wanted {
                 let digest = FileDigest(checksum.algorithm)
                 try digest.update(from: file.descriptor, upTo: length, path: file.path) {
+                    position in
                     isLeft = sources.withLock { $0[fetch]?.isLeft ?? true }
                     if entry.fetchCell != 0 {
-                        board.publish(checked: digest.position, at: entry.fetchCell)
+                        board.publish(checked: position, at: entry.fetchCell)
                     }
                     return isLeft
                 }

@@ -125,50 +125,6 @@ struct HostSnapshot {
     }
 }
 
-/// A launch in memory, from the order of its process to the commit of its end.
-struct KeptLaunch {
-    let host: String
-    let session: String?
-    /// It was handed to a process that ran before and runs on.
-    let resident: ResidentID?
-    /// Seconds.
-    let budget: Double
-    /// When it is asked to end, and then when it is killed; `nil` = it has not begun.
-    var endsAt: Instant?
-    var isExpired = false
-    /// Why it was asked to end.
-    var expiration: ExpirationReason?
-    /// A resident process has been told.
-    var isExpirationTold = false
-    /// Those of its tasks that begin because a client has asked for it.
-    var asked: Set<TaskID> = []
-    /// Its tasks that have no result yet.
-    var tasks: [RunningTask] = []
-    var monitor = ProcessorMonitor()
-    /// When its processor time is read next.
-    var sampleAt: Instant?
-    /// An earlier engine began it, and its exit status is gone with that engine.
-    var isAdopted = false
-    /// How often its answers could not be recorded.
-    var answerFailures = 0
-    /// Its answers were given up: its events are told again, whatever its exit status.
-    var hasLostAnswers = false
-
-    /// A resident process does other work, too: what it uses is not measured.
-    mutating func watchProcessor(from now: Instant) {
-        if budget > Limits.processorSeconds, resident == nil { sampleAt = now }
-    }
-
-    /// The engine before has asked a resident process to end it.
-    mutating func resumeExpiration(_ asked: ExpirationReason?, now: Instant) {
-        guard let asked else { return }
-        expiration = asked
-        isExpired = true
-        isExpirationTold = true
-        endsAt = now + Limits.launchGraceSeconds
-    }
-}
-
 /// A task that a launch carries, as far as the end of the launch depends on it.
 struct RunningTask {
     let identifier: String

@@ -77,7 +77,7 @@ struct Launches {
         retryAt = nil
         do throws(LonghaulError) {
             try residents.tellExpirations(of: &launches)
-            // What a process has said counts before its end.
+            // Reports of a process count before its end.
             for report in try residents.reports(of: launches) {
                 try record(report, isLeaving: isLeaving, &outcome, now: now)
             }

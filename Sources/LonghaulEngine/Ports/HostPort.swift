@@ -13,7 +13,7 @@ package protocol HostPort: Sendable {
     /// Whether a process of the host runs by itself.
     func isAttached(_ host: String) -> Bool
 
-    /// Whether this very process runs and can take what is handed to it.
+    /// Tells whether this very process runs and can take what is handed to it.
     func isAlive(_ resident: StoredResident) -> Bool
 
     /// Gathers what is handed over and makes a process that does not begin yet. A resident process
@@ -23,7 +23,7 @@ package protocol HostPort: Sendable {
     /// Lets it run: its launch is recorded.
     func begin(_ id: LaunchID)
 
-    /// It is not to run after all, or a resident process has ended it and lives on.
+    /// The launch is not to run after all, or a resident process has ended it and lives on.
     func discard(_ id: LaunchID)
 
     /// Watches a process that an earlier engine began. `false`: it has ended.

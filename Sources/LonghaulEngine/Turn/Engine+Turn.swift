@@ -78,7 +78,10 @@ extension Engine {
         // Transfers that wait for the origin's limit need not wait for the fetch's last connection.
         if entry.connections < before.connections { origins.markFreed(entry.site) }
         pending.append(step, of: fetch)
-        if case .prepareFailed = event { deleteUnopened(step, entry) }
+        // Another attempt may open it before it would be deleted.
+        if case .prepareFailed = event, entry.machine.isBeingCancelled {
+            deleteUnopened(step, entry)
+        }
         if entry.machine.stage == .left { remove(fetch) }
         if entry.machine.stage == .sharing {
             perform(entry.orderCopies(), of: entry, now: now)

@@ -30,7 +30,8 @@ package final class Engine {
 
     /// Called for each transfer, host and task that fails, once that is committed.
     package var onFailure: (@Sendable (EngineFailure) -> Void)? {
-        didSet { launches.onFailure = onFailure }
+        get { launches.onFailure }
+        set { launches.onFailure = newValue }
     }
 
     package init(

@@ -27,13 +27,13 @@ package final class FileDigest: Sendable {
 
     /// Hashes from ``position`` up to `offset`; bytes before it are hashed already.
     ///
-    /// - Parameter shouldStop: asked before every piece of 1 MiB; `true` ends the call early, in a
-    ///   consistent state.
+    /// - Parameter shouldStop: asked before every piece of 1 MiB, with the position; `true` ends
+    ///   the call early, in a consistent state. It must not use the digest, which is locked.
     /// - Throws: when the file cannot be read; ENODATA when it ends before `offset`. Bytes hashed
     ///   until then count.
     package func update(
         from descriptor: Int32, upTo offset: Int64, path: String = "",
-        unless shouldStop: () -> Bool = { false }
+        unless shouldStop: (Int64) -> Bool = { _ in false }
     ) throws(SystemFailure) {
         let result = state.withLock { state in
             Result { () throws(SystemFailure) in
@@ -52,13 +52,13 @@ package final class FileDigest: Sendable {
 
     private static func extend(
         _ state: inout State, _ descriptor: Int32, _ offset: Int64, _ path: String,
-        _ shouldStop: () -> Bool
+        _ shouldStop: (Int64) -> Bool
     ) throws(SystemFailure) {
         guard state.position < offset else { return }
         let buffer = UnsafeMutableRawBufferPointer.allocate(
             byteCount: Limits.digestPieceBytes, alignment: 4_096)
         defer { buffer.deallocate() }
-        while state.position < offset, !shouldStop() {
+        while state.position < offset, !shouldStop(state.position) {
             let asked = Int(min(Int64(Limits.digestPieceBytes), offset - state.position))
             let got = uninterrupted {
                 pread(descriptor, buffer.baseAddress, asked, off_t(state.position))

@@ -6,8 +6,8 @@ package enum StateDirectory {
     /// `$LONGHAUL_HOME`, else `$XDG_STATE_HOME/longhaul`, else `~/.local/state/longhaul`; an
     /// absolute path, which need not exist.
     ///
-    /// - Throws: `storeUnavailable` when there is no home directory to put it in, or when root would
-    ///   make it in another user's home, where the user could neither open nor remove it.
+    /// - Throws: `storeUnavailable` when there is no home directory to put it in, or when root
+    ///   would make it in another user's home, where the user could neither open nor remove it.
     package static func resolve(environment: [String: String]) throws(LonghaulError) -> String {
         let path = try find(environment: environment)
         if geteuid() == 0, let owner = ownerOfNearest(path), owner != 0,

@@ -35,7 +35,7 @@ final class HostProcess {
     private var go: Descriptor?
     private let names: [String]
     private let home: DirectoryHandle
-    /// It was not made for the launch, and its exit status is for its parent.
+    /// The process was not made for the launch, and its exit status is for its parent.
     private let isResident: Bool
 
     private init(

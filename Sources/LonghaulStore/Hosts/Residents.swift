@@ -13,11 +13,11 @@ package struct StoredResident: Hashable, Sendable {
     }
 }
 
-/// What a resident process says of a launch that was handed to it.
+/// A report of a resident process about a launch that was handed to it.
 package struct LaunchReport: Hashable, Sendable {
     package enum Content: Hashable, Sendable {
         case result(task: String, TaskResult)
-        /// It has ended the launch, as a program with this exit status; `nil` = it gives the launch
+        /// The launch has ended, as a program with this exit status; `nil` = it is given
         /// back.
         case ended(status: Int?)
     }
@@ -68,7 +68,7 @@ package struct Residents {
         }
     }
 
-    /// Whether the engine may hand something to it.
+    /// Tells whether the engine may hand something to the process.
     package func isPresent(_ id: ResidentID) throws(LonghaulError) -> Bool {
         try store.access { try ResidentRows($0).isPresent(id) }
     }
@@ -93,7 +93,7 @@ package struct Residents {
         }
     }
 
-    /// Whether the launch is to go on, for the process that it was handed to.
+    /// Tells the process that it was handed to whether the launch is to go on.
     package func course(of launch: LaunchID) throws(LonghaulError) -> LaunchCourse {
         try store.access {
             let row = try $0.first(
@@ -123,7 +123,7 @@ package struct Residents {
         try store.write(.durable) { try ResidentRows($0).add(report) }
     }
 
-    /// What was said of open launches and is not settled, in order.
+    /// The reports about open launches that are not settled, in order.
     package func reports() throws(LonghaulError) -> [LaunchReport] {
         try store.access { try ResidentRows($0).reports() }
     }
@@ -218,11 +218,8 @@ struct ResidentRows {
         }
     }
 
-    /// - Parameter task: `nil` = all of the launch.
-    func removeReports(of launch: LaunchID, task: String? = nil) throws {
-        try connection.run(
-            "DELETE FROM launchReport WHERE launch = ?1 AND (?2 IS NULL OR task = ?2)", launch,
-            task)
+    func removeReports(of launch: LaunchID) throws {
+        try connection.run("DELETE FROM launchReport WHERE launch = ?1", launch)
     }
 }
 

@@ -328,7 +328,9 @@ package struct TaskQueue {
     package func settle(
         _ identifier: String, of launch: LaunchID, _ end: TaskEnd, now: Timestamp
     ) throws -> Bool {
-        try ResidentRows(connection).removeReports(of: launch, task: identifier)
+        // A resident process may have reported it.
+        try connection.run(
+            "DELETE FROM launchReport WHERE launch = ?1 AND task = ?2", launch, identifier)
         let found = try rows.carried(by: launch).first {
             $0.kind != .wakeUp && $0.request.identifier == identifier
         }

@@ -9,8 +9,8 @@ internal import LonghaulCore
 struct LoopThread: @unchecked Sendable {
     private let thread: pthread_t
 
-    /// - Parameter isBackground: At low processor and disk priority, as are the threads that look up
-    ///   names for it.
+    /// - Parameter isBackground: At low processor and disk priority, as are the threads that look
+    ///   up names for it.
     init(
         name: String, isBackground: Bool = false, _ body: @escaping @Sendable () -> Void
     ) throws(LonghaulError) {

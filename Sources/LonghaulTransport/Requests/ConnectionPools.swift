@@ -5,8 +5,8 @@ internal import LonghaulCore
 /// connection: window, mark and gate belong to a connection, and an HTTP/2 stream in the foreground
 /// would be held back with the yielding ones.
 ///
-/// libcurl keeps idle connections per multi handle, or per share handle if one is set: each pool but
-/// the common one has a share handle, on the one multi handle. All are counted by the
+/// libcurl keeps idle connections per multi handle, or per share handle if one is set: each pool
+/// but the common one has a share handle, on the one multi handle. All are counted by the
 /// ``TransportBudget``.
 final class ConnectionPools {
     let budget: TransportBudget

@@ -40,6 +40,9 @@ final class HostQueue {
 
     var isWaiting: Bool { first < waiting.count }
 
+    /// Nothing runs or waits, and nothing was learned that the next request needs.
+    var isForgettable: Bool { active == 0 && !isWaiting && !refusesExpect }
+
     /// The next request.
     var upcoming: SegmentRequest? { isWaiting ? waiting[first].request : nil }
 
@@ -142,7 +145,7 @@ struct OriginQueue {
     /// - Parameter isAlone: its value when the request was dequeued.
     mutating func release(_ host: HostQueue, isAlone: Bool) {
         leave(host, isAlone: isAlone)
-        if host.active == 0, !host.isWaiting { hosts[host.name] = nil }
+        if host.isForgettable { hosts[host.name] = nil }
         endRests()
     }
 
@@ -185,7 +188,7 @@ struct OriginQueue {
                 removed.append(request.key)
                 return true
             }
-            if host.active == 0, !host.isWaiting { hosts[host.name] = nil }
+            if host.isForgettable { hosts[host.name] = nil }
         }
         order.removeAll { !$0.isWaiting }
         return removed
@@ -196,7 +199,7 @@ struct OriginQueue {
         var removed: [SegmentKey] = []
         for host in order {
             while host.isWaiting { removed.append(host.next().request.key) }
-            if host.active == 0 { hosts[host.name] = nil }
+            if host.isForgettable { hosts[host.name] = nil }
         }
         order = []
         return removed

@@ -136,7 +136,7 @@ import Testing
     }
 
     /// Keys that have expired may be renewed within the time of the attempts.
-    @Test(arguments: [400, 401, 403]) func theKeysOfAProfileMayBeRenewed(_ status: Int) {
+    @Test(arguments: [401, 403]) func theKeysOfAProfileMayBeRenewed(_ status: Int) {
         let head = ResponseHead(
             scheme: .http, status: status, headers: HeaderFields(), effectiveURL: "http://h/b/a",
             httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))

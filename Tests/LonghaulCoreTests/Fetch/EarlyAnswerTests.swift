@@ -133,7 +133,7 @@ import Testing
         #expect(Meaning(asked) == .asks && judge.state.sentBound == Self.size)
     }
 
-    /// (purpose, method, status, location, the body is out; another URL is asked, it was carried out)
+    /// (purpose, method, status, location, the body is out; it is followed, it is the result)
     @Test(
         arguments: [
             (.whole, "POST", 302, "/thanks", false, true, false),

@@ -46,7 +46,11 @@ import Testing
         options.uploadProtocol = way
         options.isRepeatable = true
         request.options.upload = options
-        return RepeatedRequests(request, size: size, for: duration, upload: server)
+        return RepeatedRequests(request, size: size, for: duration) { exchange, number in
+            exchange.purpose == .discover && way == .ietf
+                ? Self.answered(204, "Upload-Draft-Interop-Version: 9")
+                : server(exchange, number)
+        }
     }
 
     /// The back-off grows: of ten minutes without a gain no more than a handful of attempts are

@@ -2,9 +2,9 @@ import Testing
 
 @testable import LonghaulCore
 
-/// An upload over FTP to a name that another file has. Whatever the server refuses, and wherever the
-/// engine is killed or the connection cut, the old or the new file stands under the name in the
-/// end, and nothing is lost.
+/// An upload over FTP to a name that another file has. Whatever the server refuses, and wherever
+/// the engine is killed or the connection cut, the old or the new file stands under the name in
+/// the end, and nothing is lost.
 @Suite struct RemoteRenameTests {
     private static let size: Int64 = 5 << 20
 

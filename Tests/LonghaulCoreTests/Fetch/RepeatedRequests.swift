@@ -21,6 +21,7 @@ struct RepeatedRequests {
     private var state = FetchState(id: FetchID(rawValue: 1))
     private var seconds = 0.0
     private var isKilled = false
+    private var ends: [FetchEvent] = []
     /// What each request takes.
     private let latency = 0.002
 
@@ -55,12 +56,14 @@ struct RepeatedRequests {
         var events: [FetchEvent] = []
         var readyAt: Double?
         perform(machine.begin(), &events, &readyAt)
-        while !events.isEmpty {
-            let event = events.removeFirst()
+        while !events.isEmpty || !ends.isEmpty {
+            // What the disk has to say of an answer comes before its end.
+            let event = events.isEmpty ? ends.removeFirst() : events.removeFirst()
             perform(machine.handle(event, in: context), &events, &readyAt)
         }
         precondition(machine.stage == .left || isKilled, "the run came to a halt")
         isKilled = false
+        ends = []
         state.attempts = requests.count
         seconds = readyAt ?? seconds
     }
@@ -100,7 +103,7 @@ struct RepeatedRequests {
             case .send(let ask):
                 guard let answer = upload(ask.exchange, requests.count) else {
                     isKilled = true
-                    events = []
+                    (events, ends) = ([], [])
                     requests.append(("\(ask.exchange.purpose)", seconds))
                     continue
                 }
@@ -124,6 +127,6 @@ struct RepeatedRequests {
         requests.append((what, seconds))
         seconds += latency
         if let head = answer.head { events.append(.head(key, head)) }
-        events.append(.ended(key, answer.end))
+        ends.append(.ended(key, answer.end))
     }
 }

@@ -252,14 +252,15 @@ import Testing
         #expect(sent == [Self.source])
     }
 
-    @Test(arguments: [\SourceVersion.size, \.modified, \.changed])
-    func anotherTimeOrSizeIsAChange(_ field: WritableKeyPath<SourceVersion, Int64>) throws {
-        var machine = machine(.put, source: Self.source)
-        _ = machine.begin()
-        var opened = Self.source
-        opened[keyPath: field] += 1
-        let step = machine.handle(.opened(opened), in: context)
-        #expect(!step.effects.contains { if case .send = $0 { true } else { false } })
+    @Test func anotherTimeOrSizeIsAChange() {
+        for field in [\SourceVersion.size, \.modified, \.changed] {
+            var machine = machine(.put, source: Self.source)
+            _ = machine.begin()
+            var opened = Self.source
+            opened[keyPath: field] += 1
+            let step = machine.handle(.opened(opened), in: context)
+            #expect(!step.effects.contains { if case .send = $0 { true } else { false } })
+        }
     }
 
     /// The server still has what was sent of the file as it was.

@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    /// One that gets its events itself is launched for its tasks; a process that takes what is
+    /// A host that gets its events itself is launched for its tasks; a process that takes what is
     /// handed over needs no program.
     @Test func hostsThatRun() {
         let task = DueTask(id: TaskID(rawValue: 1), kind: .refresh)

@@ -16,7 +16,8 @@ import Testing
         arguments: [
             ("quota is used up", "quota is used up"), ("\n  first line\r\nsecond\n", "first line"),
             (
-                "<?xml version=\"1.0\"?>\n<Error><Code>A</Code><Message>B &lt;c&gt;</Message></Error>",
+                "<?xml version=\"1.0\"?>\n<Error><Code>A</Code>"
+                    + "<Message>B &lt;c&gt;</Message></Error>",
                 "A: B <c>"
             ),
             ("<Error><Code>Only</Code></Error>", "Only"),

@@ -102,7 +102,8 @@ struct ConsolePage {
             (#"libcurl: .*"#, "LIBRARY"),
             (#"[0-9]+ open files"#, "N open files"),
             (#"port \d+|127\.0\.0\.1:\d+"#, "PORT"),
-            (#"pid"?:? ?\d+"#, "PID"), (#"/(?:tmp/[A-Za-z0-9./_-]+|mnt)/"#, "/DIR/"),
+            (#""bytesKept":\d+"#, "KEPT"), (#"pid"?:? ?\d+"#, "PID"),
+            (#"/(?:tmp/[A-Za-z0-9./_-]+|mnt)/"#, "/DIR/"),
             (#"\d+ s of its time|\d+ s left"#, "SECONDS"), (#" +"#, " "),
         ] {
             text = text.replacing((try? Regex(pattern)) ?? /$^/, with: word)

@@ -218,7 +218,7 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
         },
         WhyScene(title: "Ended", reasons: []) { stage in
             try await stage.enqueue(try stage.url("a.iso?status=404"))
-            try await stage.run("run")
+            try await stage.run("run", status: 1)
         },
     ]
 }

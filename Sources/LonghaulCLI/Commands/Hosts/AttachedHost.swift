@@ -16,7 +16,7 @@ final class AttachedHost {
         else { throw LonghaulError.noThread() }
     }
 
-    /// Whether there is something to print.
+    /// Tells whether there is something to print.
     func hasNews() throws(LonghaulError) -> Bool {
         while news.isEmpty, let text = try taker.next() { news = text }
         return !news.isEmpty

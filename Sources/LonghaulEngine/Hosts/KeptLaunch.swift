@@ -1,0 +1,81 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// A launch in memory, from the order of its process to the commit of its end.
+struct KeptLaunch {
+    let host: String
+    let session: String?
+    /// The process that took the launch, ran before and runs on; `nil` = one was made.
+    let resident: ResidentID?
+    /// Seconds.
+    let budget: Double
+    /// When it is asked to end, and then when it is killed; `nil` = it has not begun.
+    var endsAt: Instant?
+    var isExpired = false
+    /// Why it was asked to end.
+    var expiration: ExpirationReason?
+    /// A resident process has been told.
+    var isExpirationTold = false
+    /// Those of its tasks that begin because a client has asked for it.
+    var asked: Set<TaskID> = []
+    /// Its tasks that have no result yet.
+    var tasks: [RunningTask] = []
+    var monitor = ProcessorMonitor()
+    /// When its processor time is read next.
+    var sampleAt: Instant?
+    /// An earlier engine began it, and its exit status is gone with that engine.
+    var isAdopted = false
+    /// How often its answers could not be recorded.
+    var answerFailures = 0
+    /// Its answers were given up: its events are told again, whatever its exit status.
+    var hasLostAnswers = false
+
+    /// A resident process does other work, too: what it uses is not measured.
+    mutating func watchProcessor(from now: Instant) {
+        if budget > Limits.processorSeconds, resident == nil { sampleAt = now }
+    }
+
+    /// The engine before has asked a resident process to end it.
+    mutating func resumeExpiration(_ asked: ExpirationReason?, now: Instant) {
+        guard let asked else { return }
+        expiration = asked
+        isExpired = true
+        isExpirationTold = true
+        endsAt = now + Limits.launchGraceSeconds
+    }
+}
+
+/// Launches that were handed to processes which run by themselves: engine and process meet in the
+/// store alone. The engine writes that a launch is to end, the process what it has done.
+struct ResidentLaunches {
+    private let writer: StoreWriter
+
+    init(_ writer: StoreWriter) {
+        self.writer = writer
+    }
+
+    /// Writes the expirations that the processes have not been told.
+    func tellExpirations(of launches: inout [LaunchID: KeptLaunch]) throws(LonghaulError) {
+        let expired = launches.filter { _, launch in
+            launch.resident != nil && launch.isExpired && !launch.isExpirationTold
+        }
+        if expired.isEmpty { return }
+        try writer.transaction(.relaxed) { tx in
+            for (id, launch) in expired { try tx.launches.askToEnd(id, launch.expiration ?? .time) }
+        }
+        for id in expired.keys { launches[id]?.isExpirationTold = true }
+    }
+
+    /// The reports of the processes. A report is removed by the commit that settles it, so what
+    /// cannot be recorded now is read again.
+    func reports(of launches: [LaunchID: KeptLaunch]) throws(LonghaulError) -> [HostReport] {
+        guard launches.values.contains(where: { $0.resident != nil }) else { return [] }
+        return try writer.store.residents.reports().map { report in
+            switch report.content {
+            case .result(let task, let result): .result(report.launch, task: task, result)
+            // The commit of the end finds the status.
+            case .ended: .ended(report.launch, .unknown, status: nil, output: "")
+            }
+        }
+    }
+}
