@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "budget_shim.h"
+#include "yield_shim.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -246,19 +247,6 @@ static void release(lh_budget *budget, uint64_t held) {
             budget->connections[i].users--;
 }
 
-// In host byte order; 0 = it is not connected.
-static uint16_t local_port(int fd) {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } own;
-    socklen_t size = sizeof own;
-    if (getsockname(fd, &own.any, &size) != 0)
-        return 0;
-    return ntohs(own.any.sa_family == AF_INET6 ? own.v6.sin6_port : own.v4.sin_port);
-}
-
 int lh_budget_use(lh_budget *budget, uint64_t site, uint16_t port, uint64_t *held) {
     int may_use = 1;
     pthread_mutex_lock(&budget->lock);
@@ -267,7 +255,7 @@ int lh_budget_use(lh_budget *budget, uint64_t site, uint16_t port, uint64_t *hel
     *held = 0;
     for (size_t i = 0; i < budget->count; i++) {
         lh_connection *one = &budget->connections[i];
-        if (one->site != site || local_port(one->fd) != port)
+        if (one->site != site || lh_local_port(one->fd) != port)
             continue;
         may_use = !one->is_over;
         if (may_use) {

@@ -163,7 +163,7 @@ int lh_socket_sample(const lh_socket *socket, lh_tcp_sample *sample) {
     return 0;
 }
 
-int lh_tcp_heard(int fd, uint16_t port, uint64_t *received, uint32_t *silent) {
+int lh_local_port(int fd) {
     union {
         struct sockaddr any;
         struct sockaddr_in v4;
@@ -172,8 +172,14 @@ int lh_tcp_heard(int fd, uint16_t port, uint64_t *received, uint32_t *silent) {
     socklen_t size = sizeof own;
     if (getsockname(fd, &own.any, &size) != 0)
         return -errno;
-    uint16_t local = own.any.sa_family == AF_INET6 ? own.v6.sin6_port : own.v4.sin_port;
-    if (ntohs(local) != port)
+    return ntohs(own.any.sa_family == AF_INET6 ? own.v6.sin6_port : own.v4.sin_port);
+}
+
+int lh_tcp_heard(int fd, uint16_t port, uint64_t *received, uint32_t *silent) {
+    int local = lh_local_port(fd);
+    if (local < 0)
+        return local;
+    if (local != port)
         return -EBADF;
     struct tcp_info info;
     int failed = info_of(fd, &info);

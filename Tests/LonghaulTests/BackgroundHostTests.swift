@@ -69,7 +69,7 @@ import Testing
         for identifier in ["bad", "later", "nothing", "unknown"] { try submit(identifier) }
         try queue.tasks.wake(
             host: Self.host, WakeUp(identifier: "ring", payload: #"{"a":1}"#, isUrgent: true))
-        try makeEvent()
+        try queue.giveUpTransfer(of: Self.host, to: home.file("a"))
         try await withEngine { try await untilTheFirstLaunchEnds() }
 
         let launch = try #require(try firstLaunch())
@@ -89,19 +89,6 @@ import Testing
         // What failed waits for its back-off.
         #expect(try queue.tasks.find("bad")?.failures == 1)
         #expect(try queue.tasks.find("good")?.state == .done)
-    }
-
-    /// A transfer of the session `s` that was given up before it began.
-    private func makeEvent() throws {
-        var change = SessionChange()
-        change.host = .some(Self.host)
-        change.launchDelay = .some(0)
-        var request = TransferRequest(
-            url: "http://127.0.0.1:9/a", destination: .file(home.file("a").path))
-        request.session = "s"
-        _ = try queue.enqueue([request])
-        try queue.change(session: "s", change)
-        _ = try queue.cancel(.session("s"))
     }
 
     @Test func aWakeUpThatFailsComesAgain() async throws {
@@ -341,5 +328,19 @@ import Testing
         #expect(last.map(\.result) == [.noData, nil])
         reader.daemon.send(SIGTERM)
         try await reader.daemon.wait()
+    }
+}
+
+extension TransferQueue {
+    /// Makes events of a session `s` of the host: a transfer that is given up before it begins.
+    func giveUpTransfer(of host: String, to file: URL) throws {
+        var change = SessionChange()
+        change.host = .some(host)
+        change.launchDelay = .some(0)
+        var request = TransferRequest(url: "http://127.0.0.1:9/a", destination: .file(file.path))
+        request.session = "s"
+        _ = try enqueue([request])
+        try self.change(session: "s", change)
+        _ = try cancel(.session("s"))
     }
 }

@@ -123,15 +123,7 @@ import Testing
     }
 
     @Test func eventsComeToTheHandlerOfTheirSession() async throws {
-        var change = SessionChange()
-        change.host = .some(Self.host)
-        change.launchDelay = .some(0)
-        var request = TransferRequest(
-            url: "http://127.0.0.1:9/a", destination: .file(home.file("a").path))
-        request.session = "s"
-        _ = try queue.enqueue([request])
-        try queue.change(session: "s", change)
-        _ = try queue.cancel(.session("s"))
+        try queue.giveUpTransfer(of: Self.host, to: home.file("a"))
         try await withProgram {
             try await eventually("\(log.all)") {
                 log.all == ["s s transferCancelled,sessionFinished"]

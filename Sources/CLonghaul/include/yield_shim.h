@@ -52,6 +52,8 @@ typedef struct lh_tcp_sample {
 
 // 0, or -errno: -EBADF if the descriptor is now another socket, -ENOTCONN before it is connected.
 int lh_socket_sample(const lh_socket *socket, lh_tcp_sample *sample);
+// The socket's own port in host byte order, 0 before it has one; or -errno.
+int lh_local_port(int fd);
 // The bytes received on a connection so far, and the milliseconds since the latest. 0, or -errno:
 // -EBADF if the socket's local port is not `port`.
 int lh_tcp_heard(int fd, uint16_t port, uint64_t *received, uint32_t *silent);

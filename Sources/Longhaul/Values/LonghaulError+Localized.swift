@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import LonghaulCore
 
-/// What `localizedDescription` says: in a program of somebody else's, without the command line.
+/// The text of `localizedDescription` is for programs that have no command line of `longhaul`.
 extension LonghaulError: LocalizedError {
     /// The ``message``, without options and commands of `longhaul`.
     public var errorDescription: String? { plainMessage }

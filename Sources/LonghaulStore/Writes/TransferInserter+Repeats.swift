@@ -16,7 +16,7 @@ extension TransferInserter {
         let isFailed = work.phase == .failed && !work.isRearmPending
         var changed = work
         changed.request = work.request.restated(by: new.request)
-        // It would fail as it did: who asks again without a digest does without it.
+        // With its digest it would fail again: the same request without a digest drops that.
         if isFailed, work.error?.code == .checksumMismatch, new.request.options.checksum == nil,
             new.request.options.upload == nil
         {
