@@ -267,8 +267,8 @@ import Testing
             return try queue.host("com.example.feedreader")?.launches ?? []
         }
 
-        func runs() throws -> [TaskRun] {
-            try queue.tasks.find("refresh", host: "com.example.feedreader")?.runs ?? []
+        func runs(of task: String = "refresh") throws -> [TaskRun] {
+            try queue.tasks.find(task, host: "com.example.feedreader")?.runs ?? []
         }
 
         func run(_ arguments: String...) async throws {
@@ -292,6 +292,11 @@ import Testing
         let pid = reader.stay.pid
         try await eventually("\(reader.stay.errors)") {
             try reader.runs().contains { $0.result == .noData }
+        }
+        // Both may come in one launch, or one after the other.
+        try await eventually("the first tasks have ended") {
+            try reader.runs(of: "clean").contains { $0.endedAt != nil }
+                && reader.launches().allSatisfy { $0.endedAt != nil }
         }
         for option in [["--urgent"], []] {
             let count = try reader.launches().count

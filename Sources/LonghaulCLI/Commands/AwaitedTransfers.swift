@@ -192,8 +192,8 @@ struct AwaitedTransfers {
 }
 
 extension TransferRequest {
-    /// Limits the attempts that reach no server, so that the user at the terminal learns of it soon,
-    /// unless `--retries` or `--deadline` says how long to try.
+    /// Limits the attempts that reach no server, so that the user at the terminal learns of it
+    /// soon, unless `--retries` or `--deadline` says how long to try.
     fileprivate mutating func giveUpUnreached() {
         guard options.retries == nil, deadline == .after(seconds: Deadline.defaultSeconds)
         else { return }
