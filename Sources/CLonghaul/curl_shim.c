@@ -137,6 +137,7 @@ const curl_version_info_data *lh_version_info(void) {
 }
 
 const long lh_auth_basic = (long)CURLAUTH_BASIC;
+const long lh_netrc_optional = (long)CURL_NETRC_OPTIONAL;
 
 CURL *lh_multi_next_done(CURLM *multi, CURLcode *code) {
     int left = 0;

@@ -30,6 +30,8 @@ int lh_easy_has_agreed_on_http2(CURL *easy);
 
 const curl_version_info_data *lh_version_info(void);
 extern const long lh_auth_basic;
+// CURL_NETRC_OPTIONAL: an enumerator in older headers of libcurl, a long in those of 8.14.
+extern const long lh_netrc_optional;
 
 // The next handle whose transfer has ended, or NULL; `code` is its result.
 CURL *lh_multi_next_done(CURLM *multi, CURLcode *code);

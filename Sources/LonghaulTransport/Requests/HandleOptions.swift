@@ -49,7 +49,7 @@ struct HandleOptions {
         // Credentials are only for the origin that they were given for.
         guard running.isOnFirstOrigin else { return }
         let connection = request.connection
-        curl.set(CURLOPT_NETRC, connection.netrc ? Int(CURL_NETRC_OPTIONAL.rawValue) : 0)
+        curl.set(CURLOPT_NETRC, connection.netrc ? lh_netrc_optional : 0)
         curl.set(CURLOPT_HTTPAUTH, lh_auth_basic)
         if let user = connection.user { curl.set(CURLOPT_USERPWD, user) }
         if let file = connection.clientCertificate { curl.set(CURLOPT_SSLCERT, file) }
