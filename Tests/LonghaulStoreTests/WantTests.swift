@@ -260,6 +260,28 @@ import Testing
         #expect(again.request.url == "https://b.example/y")
     }
 
+    /// The old place is free from then on, and the new one taken.
+    @Test func aDestinationIsChanged() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/1") { $0.options.remoteName = true }
+        let other = try scratch.add("/d/2")
+        var change = RequestChange()
+        change.destination = ("/link/2", realPath: "/d/2")
+        let refused = try refusal {
+            try scratch.store.wants.change(id, change, now: .start)
+        }
+        #expect(refused.code == .conflict && refused.transferID == other)
+        change.destination = ("/link/3", realPath: "/d/3")
+        try scratch.store.wants.change(id, change, now: .start)
+        // The same again: it is its own.
+        try scratch.store.wants.change(id, change, now: .start)
+        let work = try #require(try scratch.turn(epoch) { try $0.transfers.work(id) })
+        #expect(work.destination == "/link/3" && !work.request.options.remoteName)
+        #expect(throws: LonghaulError.self) { try scratch.add("/d/3") }
+        #expect(try scratch.add("/d/1").rawValue == 3)
+    }
+
     @Test func aCompletedTransferKeepsItsSettings() throws {
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()

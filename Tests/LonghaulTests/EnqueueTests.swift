@@ -131,6 +131,32 @@ import Testing
         }
     }
 
+    @Test func aNewDestinationIsCheckedAsAFirstOne() throws {
+        try Data("x".utf8).write(to: home.file("source"))
+        var upload = TransferRequest(
+            url: "http://127.0.0.1:1/u", destination: .file(home.file("source").path))
+        upload.options.upload = UploadOptions()
+        #expect(enqueue(2, request).outcomes.map(refusal) == [nil, nil])
+        #expect(enqueue(1) { _ in upload }.outcomes.map(refusal) == [nil])
+        func change(_ id: Int64, _ path: String) -> LonghaulError.Code? {
+            var change = TransferChange()
+            change.destination = path
+            do throws(LonghaulError) {
+                try queue.change(TransferID(rawValue: id), change)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        #expect(change(1, home.file("f1").path) == .conflict)
+        #expect(change(1, home.file("source").path) == .destinationExists)
+        #expect(change(1, home.file("d").path + "/") == .invalidRequest)
+        #expect(change(1, home.file(String(repeating: "n", count: 256)).path) == .invalidRequest)
+        #expect(change(3, home.file("g").path) == .invalidRequest)
+        #expect(change(1, home.file("g").path) == nil)
+        #expect(try queue.transfer(TransferID(rawValue: 1))?.destination == home.file("g").path)
+    }
+
     @Test func whatIsAtItsBoundIsRecorded() throws {
         let (outcomes, _) = enqueue(1) { number in
             var request = request(number)

@@ -47,11 +47,7 @@ struct RequestValidator {
         if exists {
             switch request.options.ifExists {
             case .fail:
-                throw LonghaulError(
-                    .destinationExists,
-                    "\(destination) exists; choose another name, or --if-exists skip, overwrite"
-                        + " or rename"
-                )
+                throw RequestValidator.occupied(destination)
             case .skip: return .skip(destination)
             case .overwrite, .rename: break
             }
@@ -67,17 +63,35 @@ struct RequestValidator {
         of request: TransferRequest, _ url: URLParts
     ) throws(LonghaulError) -> String {
         switch request.destination {
-        case .file(let path):
-            let destination = try CurrentDirectory.absolute(path)
-            guard let last = destination.utf8.last, last != UInt8(ascii: "/") else {
-                throw LonghaulError(
-                    .invalidRequest, "\(path) names a directory; give a file, or use -d")
-            }
-            return destination
+        case .file(let path): return try file(path)
         case .directory(let path, _):
             return PathParts.join(
                 try CurrentDirectory.absolute(path), FileNaming.name(from: url))
         }
+    }
+
+    /// The absolute path of a file that the user names.
+    static func file(_ path: String) throws(LonghaulError) -> String {
+        let destination = try CurrentDirectory.absolute(path)
+        guard let last = destination.utf8.last, last != UInt8(ascii: "/") else {
+            throw LonghaulError(
+                .invalidRequest, "\(path) names a directory; give a file, or use -d")
+        }
+        return destination
+    }
+
+    /// The place of a file that the user names, for `set`; see ``admit(_:)``.
+    mutating func place(
+        of path: String
+    ) throws(LonghaulError) -> (path: String, realPath: String?) {
+        let destination = try RequestValidator.file(path)
+        return (destination, try inspect(destination).realPath)
+    }
+
+    static func occupied(_ destination: String) -> LonghaulError {
+        LonghaulError(
+            .destinationExists,
+            "\(destination) exists; choose another name, or --if-exists skip, overwrite or rename")
     }
 
     static func parse(_ text: String) throws(LonghaulError) -> URLParts {

@@ -10,6 +10,10 @@ extension TransferChange {
             change.url = (url, try TransferChange.parse(url).origin)
         }
         if case let proxy?? = proxy { try RequestValidator.check(proxy: proxy) }
+        if let destination {
+            var validator = RequestValidator()
+            change.destination = try validator.place(of: destination)
+        }
         for case let path?? in [caCertificate, clientCertificate, clientKey] {
             try RequestValidator.checkFile(path)
         }
@@ -41,7 +45,14 @@ extension TransferChange {
         }
         change.finish = { request throws(LonghaulError) in
             if checked.url != nil { request = UploadPlace.named(request) }
-            guard let upload = request.options.upload else { return }
+            guard let upload = request.options.upload else {
+                try checked.checkDestination(policy: request.options.ifExists)
+                return
+            }
+            if checked.destination != nil {
+                throw LonghaulError(
+                    .invalidRequest, "only a download has a destination; leave out -o")
+            }
             if checked.expectedBytes != nil {
                 throw LonghaulError(
                     .invalidRequest, "the size of an upload is that of its file; leave it out")
@@ -49,6 +60,13 @@ extension TransferChange {
             try UploadValidator.check(upload, of: request, to: TransferChange.parse(request.url))
         }
         return change
+    }
+
+    /// Refuses a new destination at which there is a file, unless that may be replaced.
+    private func checkDestination(policy: ExistingFilePolicy) throws(LonghaulError) {
+        guard let destination, policy == .fail else { return }
+        let path = try RequestValidator.file(destination)
+        if RequestValidator.exists(path) { throw RequestValidator.occupied(path) }
     }
 
     private static func parse(_ url: String) throws(LonghaulError) -> URLParts {

@@ -49,6 +49,9 @@ public struct TransferChange: Equatable, Sendable {
     /// that it has the same file. Of an upload: where it goes; `s3:` URLs are taken as when it is
     /// enqueued, with region, endpoint and keys of this process.
     public var url: String?
+    /// Another path for the file of a download. A part file in another directory stays there until
+    /// it is whole, and is then copied.
+    public var destination: String?
     /// ``LonghaulCore/TransferRequest/priority``.
     public var priority: Priority?
     /// `.some(nil)` removes it.

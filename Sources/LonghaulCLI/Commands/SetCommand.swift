@@ -23,6 +23,12 @@ struct SetCommand: ConsoleCommand {
     @Option(help: "Where the same bytes are now; of an upload, where it goes.")
     var url: String?
 
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp("Another file to write, of a download.", valueName: "file"),
+        completion: .file())
+    var destination: String?
+
     @Option(help: "high, normal or low.")
     var priority: String?
 
@@ -100,6 +106,8 @@ struct SetCommand: ConsoleCommand {
 
     @OptionGroup var output: OutputOptions
 
+    func validate() throws { try PlaceOptions.validate(destination) }
+
     func perform(on console: Console) throws -> ExitStatus {
         let context = InputContext.current()
         var change = try change(context)
@@ -133,6 +141,7 @@ struct SetCommand: ConsoleCommand {
         if let url {
             change.url = url.hasPrefix("s3://") ? url : try OptionText.url(url, "--url")
         }
+        if let destination { change.destination = try context.absolute(destination) }
         if let priority { change.priority = try OptionText.priority(priority, "--priority") }
         if let earliest {
             change.earliestBegin =

@@ -102,6 +102,11 @@ extension TransferRequest {
         if let total = fetch.totals.bytesTotal, total <= options.maxSize ?? .max {
             old.options.maxSize = options.maxSize
         }
+        // A file that is being given its name gets that one.
+        if !fetch.isEnding {
+            old.destination = destination
+            old.options.remoteName = options.remoteName
+        }
         if fetch.url == url { old.options.mirrors = options.mirrors }
         return isExactly(old)
     }

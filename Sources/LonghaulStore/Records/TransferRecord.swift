@@ -6,7 +6,8 @@ enum TransferRecord {
     private static let columns = """
         t.id, t.phase, t.want, t.rearm > t.rearmed, t.url, t.destination, s.name, t.priority, \
         t.schedule, t.created, t.earliest, t.deadline, t.expectedBytes, t.startedAt, \
-        t.finishedAt, t.error, t.waitReason, t.readyAt, t.options, coalesce(t.finalPath, f.publication), \
+        t.finishedAt, t.error, t.waitReason, t.readyAt, t.options, \
+        coalesce(t.finalPath, CASE t.phase WHEN 1 THEN f.publication END), \
         t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, t.restarts, \
         f.id, f.durable, f.bytesTotal, f.bytesFetched, f.attempts, f.restarts, f.generation, \
         t.eligibility, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \

@@ -6,6 +6,8 @@ package struct RequestChange: Sendable {
     /// A new URL and its origin. The bytes are kept; the next request proves whether they still
     /// fit.
     package var url: (url: String, origin: String)?
+    /// Another destination of a download, and the same path without links where that differs.
+    package var destination: (path: String, realPath: String?)?
     package var priority: Priority?
     package var isDiscretionary: Bool?
     /// `.some(nil)` = at any time.
@@ -29,6 +31,10 @@ package struct RequestChange: Sendable {
 extension RequestChange {
     fileprivate func apply(to request: inout TransferRequest) throws(LonghaulError) {
         if let url { request.url = url.url }
+        if let destination {
+            request.destination = .file(destination.path)
+            request.options.remoteName = false
+        }
         if let priority { request.priority = priority }
         if let isDiscretionary { request.isDiscretionary = isDiscretionary }
         if let window { request.schedule.window = window }
@@ -46,8 +52,8 @@ extension WantWriter {
     /// Changes a transfer that is not completed, durably. An ended one then waits for `resume` or
     /// `retry`; the engine checks a running one.
     ///
-    /// Throws `noSuchTransfer`, `conflict` for a completed one, and `internal` for one whose
-    /// options cannot be read: they would be lost.
+    /// Throws `noSuchTransfer`, `conflict` for a completed one or where the destination is another
+    /// transfer's, and `internal` for one whose options cannot be read: they would be lost.
     package func change(
         _ id: TransferID, _ change: RequestChange, now: Timestamp
     ) throws(LonghaulError) {
@@ -66,6 +72,14 @@ extension WantWriter {
             if change.earliestBegin != nil || change.deadline != nil {
                 try changed.request.deadline.check(earliest: changed.request.earliestBegin)
             }
+            if let (path, realPath) = change.destination {
+                let key = DestinationKey.of(realPath ?? path)
+                let inserter = try TransferInserter(connection, now: now)
+                if let holder = try inserter.holder(of: realPath ?? path, key: key), holder != id {
+                    throw LonghaulError.taken(path, by: holder)
+                }
+                try RequestRows(connection).move(id, to: path, realPath: realPath, key: key)
+            }
             try RequestRows(connection).save(changed, insteadOf: work, change, now: now)
             try IntentRows(connection).add(id)
         }
@@ -78,6 +92,15 @@ struct RequestRows {
 
     init(_ connection: Connection) {
         self.connection = connection
+    }
+
+    /// Gives a download another destination.
+    func move(_ id: TransferID, to path: String, realPath: String?, key: Int64) throws {
+        try connection.run(
+            """
+            UPDATE transfer SET destination = ?2, realPath = nullif(?3, ?2), destinationKey = ?4 \
+            WHERE id = ?1
+            """, id, path, realPath, key)
     }
 
     /// The instants that follow from the wants (`deadline`, and `readyAt` of a transfer that is

@@ -184,11 +184,7 @@ package final class TransferInserter {
                     + " wait for it (`longhaul wait \(holder)`), or cancel it first",
                 transferID: holder)
         }
-        return LonghaulError(
-            .conflict,
-            "\(destination) is already the destination of transfer \(holder), which"
-                + " `longhaul resume \(holder)` goes on with; choose another one, or cancel"
-                + " that transfer first", transferID: holder)
+        return LonghaulError.taken(destination, by: holder)
     }
 
     private func freeName(
@@ -243,6 +239,16 @@ package final class TransferInserter {
 func numberedPath(_ path: String, _ number: Int) -> String {
     let name = path.utf8.lastIndex(of: 0x2F).map { path.utf8.index(after: $0) } ?? path.startIndex
     return path[..<name] + FileNaming.numbered(String(path[name...]), number)
+}
+
+extension LonghaulError {
+    static func taken(_ destination: String, by holder: TransferID) -> LonghaulError {
+        LonghaulError(
+            .conflict,
+            "\(destination) is already the destination of transfer \(holder), which"
+                + " `longhaul resume \(holder)` goes on with; choose another one, or cancel"
+                + " that transfer first", transferID: holder)
+    }
 }
 
 extension Deadline {
