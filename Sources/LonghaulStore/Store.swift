@@ -53,7 +53,7 @@ package final class Store: Sendable {
     /// A number that changes when another connection has committed since the last call: the
     /// fallback for a lost wake-up.
     package func dataVersion() throws(LonghaulError) -> Int64 {
-        try access { try $0.first("PRAGMA data_version") { $0.int64(0) } ?? 0 }
+        try access { try $0.dataVersion() }
     }
 
     /// True if the path leads to another file than the open one (after a repair, a removal or a
@@ -150,4 +150,11 @@ package protocol CommitProbe: Sendable {
     /// Throwing rolls the transaction back.
     func willCommit() throws
     func didCommit(_ durability: Durability)
+}
+
+extension Connection {
+    /// See ``Store/dataVersion()``.
+    func dataVersion() throws -> Int64 {
+        try first("PRAGMA data_version") { $0.int64(0) } ?? 0
+    }
 }

@@ -355,18 +355,23 @@ final class SimTasks {
     /// It may be asked to end before its budget is used up.
     func mayExpire(_ id: LaunchID) -> Bool {
         // One that begins in this turn is not known yet.
-        if let process = hosts.processes[id],
-            process.tasks.contains(where: {
-                $0.request.expiresWhenRequirementIsLost
-                    && lacks($0.request.requirements, isRunning: true)
-            })
-        {
+        if carried(by: id).contains(where: {
+            $0.request.expiresWhenRequirementIsLost
+                && lacks($0.request.requirements, isRunning: true)
+        }) {
             return true
         }
         return entries.values.contains { task in
             task.lastLaunch == id
                 && (task.isToExpire || loses(task))
         }
+    }
+
+    private func carried(by id: LaunchID) -> [StoredTask] {
+        if let process = hosts.processes[id] { return process.tasks }
+        // A resident process may not have read it yet.
+        let resident = hosts.ledger.watched[id]?.order.resident
+        return resident.flatMap { try? hosts.world.clients.residents.launch(of: $0.id)?.tasks } ?? []
     }
 
     private func loses(_ task: SimTask) -> Bool {

@@ -107,6 +107,7 @@ struct Launches {
         isStale = false
         decision = LaunchDecision()
         if isLeaving { return }
+        let version = try writer.store.dataVersion()
         let clockWentBack = lastDecision.map { now.isSetBack(since: $0) } ?? false
         let due = try tasks.load(conditions, clockWentBack: clockWentBack, now: now)
         // What follows from a clock that was set back is recorded.
@@ -123,7 +124,7 @@ struct Launches {
             return
         }
         decision = LaunchDecision.decide(snapshot, after: lastID, now: now.wall)
-        try writePutOff()
+        try writePutOff(since: version)
         for order in decision.orders {
             lastID = order.id
             var launch = KeptLaunch(
@@ -141,12 +142,18 @@ struct Launches {
         launches.values.contains { $0.host == host }
     }
 
-    private mutating func writePutOff() throws(LonghaulError) {
+    /// Puts off the tasks of hosts that cannot be launched. What a client has changed since the
+    /// facts were read may be what such a host waits for: then the next turn decides again.
+    private mutating func writePutOff(since version: Int64) throws(LonghaulError) {
         if decision.putOff.isEmpty { return }
         let putOff = decision.putOff
+        var isOutdated = false
         try writer.transaction(.relaxed) { tx in
+            isOutdated = try !tx.isUnchanged(since: version)
+            if isOutdated { return }
             for (id, until) in putOff { try tx.tasks.putOff(id, until: until) }
         }
+        isStale = isStale || isOutdated
         decision.putOff = []
     }
 

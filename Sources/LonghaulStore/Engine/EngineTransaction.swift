@@ -39,6 +39,12 @@ extension Store {
 }
 
 extension EngineTransaction {
+    /// Tells whether no other connection has committed since ``Store/dataVersion()`` gave this
+    /// number.
+    package func isUnchanged(since version: Int64) throws -> Bool {
+        try connection.dataVersion() == version
+    }
+
     /// Publishes when the engine will next wake, for `status`.
     package func setNextWake(_ moment: Timestamp?) throws {
         try connection.run("UPDATE lease SET nextWake = ?1", moment)

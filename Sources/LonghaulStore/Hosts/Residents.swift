@@ -53,6 +53,8 @@ package struct Residents {
                 "INSERT INTO resident (host, pid, pidStart, bootID) VALUES (?1, ?2, ?3, ?4)", host,
                 Int64(process.pid), process.startTicks, process.bootID)
             let id = ResidentID(rawValue: connection.lastInsertedRowID)
+            // Tasks that were put off because the host could not be launched come at once.
+            try TaskRows(connection).release(host)
             return StoredResident(id: id, host: host, process: process)
         }
     }
