@@ -79,6 +79,9 @@ struct SimHostLedger {
     var passedOver: [String: Int] = [:]
     /// The wall clock was set last: when, and to what.
     var jumped: (instant: Instant, wall: Timestamp)?
+    /// The seconds by which it was set back at last, if it had been set just before: an engine
+    /// that did not run in between sees the sum.
+    var unseenSetBack: Double?
     /// No engine has written yet what follows from it.
     var isJumpNews = false
     var clock: (instant: Instant, wall: Timestamp)?

@@ -101,6 +101,7 @@ extension SimHosts {
         try checkFairness(process.order)
         ledger.unsettled[id] = SimHostLedger.Truth(
             host: process.host, events: process.events.map(\.seq),
+            wasAsked: process.isResident && ledger.watched[id]?.askedAt != nil,
             isResident: process.isResident)
     }
 
@@ -136,6 +137,8 @@ extension SimHosts {
         if let clock = ledger.clock {
             let drift = (wall - clock.wall) - (now - clock.instant)
             if abs(drift) > 0.05 {
+                let isSoon = ledger.jumped.map { now - $0.instant < 10 } ?? false
+                ledger.unseenSetBack = drift < 0 && isSoon ? -drift : nil
                 ledger.jumped = (now, wall)
                 ledger.isJumpNews = true
             }

@@ -21,6 +21,8 @@ final class SimTasks {
     private var urgencyLost: [String: Instant] = [:]
     var machine = SimTasks.machine(boot: 1)
     private var seen: World?
+    /// The engine may know an earlier network by name, or none.
+    private var isNameUnsure = false
     private var last = 0
 
     /// What the engine was told of the world when it last decided.
@@ -123,6 +125,7 @@ final class SimTasks {
     func forget(since durable: Instant) {
         if hosts.ledger.hasJumped(since: durable) { hosts.ledger.isJumpNews = true }
         seen = nil
+        isNameUnsure = true
         for number in entries.keys { entries[number]?.firedAt = nil }
     }
 
@@ -371,7 +374,8 @@ final class SimTasks {
         if let process = hosts.processes[id] { return process.tasks }
         // A resident process may not have read it yet.
         let resident = hosts.ledger.watched[id]?.order.resident
-        return resident.flatMap { try? hosts.world.clients.residents.launch(of: $0.id)?.tasks } ?? []
+        return resident.flatMap { try? hosts.world.clients.residents.launch(of: $0.id)?.tasks }
+            ?? []
     }
 
     private func loses(_ task: SimTask) -> Bool {
@@ -440,6 +444,10 @@ final class SimTasks {
         // that loses a second or less is taken for a slow one.
         let isFollowing = hosts.ledger.hasJumped(since: task.submitted.monotonic)
         let slack = isFollowing ? 1.5 : SimHosts.slack
+        // The store is asked only where the promise would be broken.
+        if wait < -slack || wake > max(0, wait) + slack, let later = delayed(task) {
+            wait = max(wait, later - now.wall)
+        }
         if wait < -slack {
             throw broken(task, "is due since \(-wait) s, and not begun; \(stored(task))")
         }
@@ -449,9 +457,28 @@ final class SimTasks {
         }
     }
 
+    /// When a task is due that a resident process did not read before it died, or that was
+    /// submitted between a clock that was set forward and the same clock set back: an engine which
+    /// did not run in between sees the sum of both.
+    private func delayed(_ task: SimTask) -> Timestamp? {
+        guard let timing = row(of: task)?.timing else { return nil }
+        let isLost =
+            timing.deferrals > task.deferrals
+            && timing.dueAt - now.wall <= TaskTiming.delay(afterDeferrals: timing.deferrals)
+        let isLate =
+            hosts.ledger.hasJumped(since: task.submitted.monotonic)
+            && timing.dueAt - now.wall <= hosts.ledger.unseenSetBack ?? 0
+        return isLost || isLate ? timing.dueAt : nil
+    }
+
+    private func row(of task: SimTask) -> StoredTask? {
+        try? world.clients.tasks.waiting(for: task.key.host).first {
+            SimTask.number(of: $0) == task.number
+        }
+    }
+
     private func stored(_ task: SimTask) -> String {
-        let rows = try? world.clients.tasks.waiting(for: task.key.host)
-        guard let row = rows?.first(where: { SimTask.number(of: $0) == task.number }) else {
+        guard let row = row(of: task) else {
             let launch = task.lastLaunch.flatMap { try? world.clients.hosts.launch($0) }
             return "not listed, last carried by \(launch.map { "\($0)" } ?? "none")"
         }
@@ -568,7 +595,8 @@ final class SimTasks {
             all.insert(.online)
         }
         if let was = old.networkName, let name = new.networkName, name != was {
-            all.insert(.networkChange)
+            if !was.isEmpty || !isNameUnsure { all.insert(.networkChange) }
+            isNameUnsure = false
         }
         if old.machine.bootID != new.machine.bootID { all.insert(.boot) }
         let isOneBoot = old.machine.bootID == new.machine.bootID

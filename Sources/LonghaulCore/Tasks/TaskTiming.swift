@@ -50,9 +50,25 @@ extension TaskTiming {
         // Its grid goes on, unless that was of a longer interval.
         window = replaced?.window.flatMap { $0 <= last + repetition.interval ? $0 : nil }
         moveOn(repetition, place: place, now: now)
+        hold(until: begin)
+    }
+
+    private mutating func hold(until begin: Timestamp) {
         dueAt = max(dueAt, begin)
         mayBeginAt = max(mayBeginAt, begin)
         waivesAt = waivesAt.map { max($0, dueAt) }
+    }
+
+    /// The request that this one replaced was running, and has ended with nothing: the run counts
+    /// for this one, which begins no earlier for it than it asked.
+    package mutating func skip(
+        afterEmpty end: TaskEnd, of request: TaskRequest, place: Double, now: Timestamp
+    ) {
+        countEmpty(end, of: request)
+        guard end == .result(.noData), let repetition = request.repetition, lastStart != nil
+        else { return }
+        moveOn(repetition, place: place, now: now)
+        if let begin = request.earliestBegin { hold(until: begin) }
     }
 
     /// The next run of a repeating request. Windows are on a grid; those that were missed are

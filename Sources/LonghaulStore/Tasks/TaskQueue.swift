@@ -388,11 +388,7 @@ package struct TaskQueue {
     ) throws {
         var timing = TaskTiming(next, at: now)
         timing.emptyRuns = task.timing.emptyRuns
-        timing.countEmpty(end, of: next.request)
-        guard end == .result(.noData), let repetition = next.request.repetition,
-            timing.lastStart != nil
-        else { return }
-        timing.moveOn(repetition, place: try rows.place(), now: now)
+        timing.skip(afterEmpty: end, of: next.request, place: try rows.place(), now: now)
         try rows.write(timing, of: next.id, now: now)
     }
 

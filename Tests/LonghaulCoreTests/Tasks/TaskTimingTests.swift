@@ -60,6 +60,20 @@ import Testing
         #expect(timing.dueAt - now >= 450 && timing.dueAt - now <= 900)
     }
 
+    /// The request was submitted while the one that it replaces was running, which brings nothing.
+    @Test(arguments: [60, 86_400.0])
+    func anEmptyRunBeforeTheEarliestMomentDoesNotBringItForward(_ interval: Double) {
+        var request = request(every: interval)
+        let now = Self.start
+        request.earliestBegin = now + 600
+        var timing = TaskTiming(request, replacing: nil, place: 0.5, now: now)
+        timing.lastStart = now + -5
+        timing.skip(afterEmpty: .result(.noData), of: request, place: 0.5, now: now + 1)
+        #expect(timing.mayBeginAt >= now + 600)
+        #expect(timing.dueAt >= timing.mayBeginAt)
+        #expect(timing.waivesAt! >= timing.dueAt)
+    }
+
     @Test func runsThatAreAskedForSkipNoWindow() {
         let request = request(every: 3600)
         var timing = TaskTiming(request, replacing: nil, place: 0, now: Self.start)
