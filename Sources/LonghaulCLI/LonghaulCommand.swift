@@ -41,8 +41,8 @@ struct LonghaulCommand: ParsableCommand {
             .init(
                 name: "Control",
                 subcommands: [
-                    Pause.self, Resume.self, Cancel.self, Retry.self, SetCommand.self, Remove.self,
-                    Clean.self,
+                    Now.self, Pause.self, Resume.self, Cancel.self, Retry.self, SetCommand.self,
+                    Remove.self, Clean.self,
                 ]),
             .init(
                 name: "Event",

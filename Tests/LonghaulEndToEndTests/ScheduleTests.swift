@@ -99,6 +99,28 @@ import Testing
         }
     }
 
+    @Test func nowSetsTheScheduleAside() async throws {
+        let home = try LonghaulHome().with(bad)
+        try await LoopbackServer.run { server in
+            let url = server.url("f.bin?size=10K")
+            let held = ["--earliest", "+1h", "--require", "power", "--discretionary"]
+            #expect(try await home.start(["enqueue", url] + held).wait().status == 0)
+            #expect(try await home.run("pause", "1").status == 0)
+            let resumed = try await home.run("resume", "1", "--no-start")
+            #expect(resumed.errors.contains("`longhaul now 1` sets that aside"))
+            #expect(try await home.run("why", "1").output.contains("`longhaul now 1` runs it now"))
+            #expect(try await home.run("now", "1", "--no-start").output == "1 runs now\n")
+            #expect(try await reasons(home, "1") == ["engine"])
+            #expect(try await home.run("show", "1", "--json").rows.first?["runsNow"] == true)
+            #expect(try await home.run("show", "1").output.contains("Runs now"))
+            #expect(try await home.run("run").status == 0)
+            #expect(try await states(home) == [1: "completed"])
+            let again = try await home.run("now", "1", "--no-start")
+            #expect(again.status == 0 && again.output.contains("completed already"))
+            #expect(try await home.run("now", "2").status == 4)
+        }
+    }
+
     @Test func aWindowIsObeyed() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in

@@ -94,7 +94,7 @@ extension SimWorld {
     private func want(_ id: TransferID) throws {
         let changes: [WantedChange] = [
             .pause, .resume, .resume, .cancel(keepBytes: true), .cancel(keepBytes: false), .retry,
-            .retry,
+            .retry, .runNow,
         ]
         try change(id, changes.randomElement(using: &random)!)
     }
@@ -109,7 +109,7 @@ extension SimWorld {
         hint()
         guard result == .changed else { return }
         switch change {
-        case .resume, .retry:
+        case .resume, .retry, .runNow:
             expected[id]?.givesUpBytes = false
             // A cancel that is taken back may be on its way out already.
             if before.state.hasEnded { expected[id]?.rearms += 1 }

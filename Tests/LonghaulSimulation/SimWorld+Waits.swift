@@ -7,9 +7,9 @@ extension SimWorld {
     /// Which of the things that it insists on, or wishes, do not hold.
     func missing(_ transfer: Transfer, isRunning: Bool) -> Set<WaitReason.Reason> {
         var missing: Set<WaitReason.Reason> = []
-        let must = transfer.schedule.requires
+        let must = transfer.runsNow ? ConditionNeeds() : transfer.schedule.requires
         let wish =
-            transfer.arePreferencesWaived
+            transfer.arePreferencesWaived || transfer.runsNow
             ? ConditionNeeds()
             : transfer.schedule.preferences(isDiscretionary: transfer.isDiscretionary)
         let seen = visible
@@ -35,7 +35,9 @@ extension SimWorld {
             let isSettling = settlesAt.map { now.monotonic < $0 } ?? false
             if network == .offline || isSettling && !isRunning { missing.insert(.network) }
         }
-        if let window = transfer.schedule.window, !window.phase(at: now.wall, time).isOpen {
+        if !transfer.runsNow, let window = transfer.schedule.window,
+            !window.phase(at: now.wall, time).isOpen
+        {
             missing.insert(.window)
         }
         return missing

@@ -161,6 +161,40 @@ import Testing
         #expect(try world.transfer().arePreferencesWaived)
     }
 
+    /// The schedule is set aside until the attempt ends, also while the transfer runs.
+    @Test func aTransferThatRunsNowWaitsForNoCondition() throws {
+        let world = try world(3_000_000) {
+            $0.schedule.requires = ConditionNeeds(power: true, idle: true)
+            $0.schedule.window = TimeWindow(parsing: "02:00-03:00")
+            $0.earliestBegin = Timestamp(milliseconds: 1_790_003_600_000)
+        }
+        defer { world.cleanUp() }
+        try tell(world, "power=battery,idle=no")
+        try world.run(for: 5)
+        #expect(try world.transfer().state == .waiting)
+        try world.change(TransferID(rawValue: 1), .runNow)
+        try #require(try world.run(for: 10) { hasBytes(world) })
+        try tell(world, "power=battery,idle=no,network=metered")
+        try world.run(for: 1)
+        #expect(try world.transfer().runsNow)
+        #expect(try world.run(for: 60) { try world.transfer().state == .completed })
+    }
+
+    @Test func aPauseRestoresTheSchedule() throws {
+        let world = try world { $0.schedule.requires = ConditionNeeds(power: true) }
+        defer { world.cleanUp() }
+        try tell(world, "power=battery")
+        let id = TransferID(rawValue: 1)
+        try world.change(id, .runNow)
+        try #require(try world.run(for: 10) { hasBytes(world) })
+        try world.change(id, .pause)
+        try world.run(for: 5)
+        try world.change(id, .resume)
+        try world.run(for: 20)
+        let transfer = try world.transfer()
+        #expect(transfer.state == .waiting && transfer.bytesDone > 0 && !transfer.runsNow)
+    }
+
     /// Its preferences were waived, and it runs. A schedule that is changed has them anew, also
     /// where it is changed back before the engine looks.
     @Test func aScheduleThatIsChangedBackHasItsPreferencesAgain() throws {

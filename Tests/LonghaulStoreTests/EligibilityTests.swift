@@ -56,6 +56,62 @@ import Testing
         #expect(try scratch.turn(epoch) { try $0.ready.readyEligibilities().count } == 3)
     }
 
+    @Test func whatRunsNowIsReadyUntilItsAttemptHasEnded() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/a") {
+            $0.isDiscretionary = true
+            $0.schedule.window = TimeWindow(parsing: "22:00-06:00")
+            $0.schedule.requires = ConditionNeeds(power: true)
+            $0.earliestBegin = .start + 3600
+        }
+        let asked = try work(scratch, epoch, id)
+        let outcomes = try scratch.store.wants.change(.ids([id]), to: .runNow)
+        #expect(outcomes.map(\.result) == [.changed])
+        let now = try work(scratch, epoch, id)
+        #expect(now.eligibility == asked.eligibility.now && now.waiver == nil)
+        #expect(now.readyAt == nil && now.eligibility.isDiscretionary)
+        #expect(now.eligibility.schedule == TransferSchedule())
+        let shown = try #require(try scratch.store.transfers.find(id, now: .start))
+        #expect(shown.runsNow && !shown.arePreferencesWaived && shown.waitingFor.isEmpty)
+        // A change of something else, and an engine that leaves, do not end it.
+        var change = RequestChange()
+        change.priority = .high
+        try scratch.store.wants.change(id, change, now: .start)
+        try scratch.turn(epoch) { try $0.transfers.setQueued(id, now: .start) }
+        #expect(try work(scratch, epoch, id).eligibility == asked.eligibility.now)
+        #expect(try work(scratch, epoch, id).readyAt == nil)
+        // A back-off does.
+        try scratch.turn(epoch) {
+            try $0.transfers.setQueued(id, readyAt: .start + 9, now: .start)
+        }
+        let again = try work(scratch, epoch, id)
+        #expect(again.eligibility == asked.eligibility && again.waiver == asked.waiver)
+        #expect(again.readyAt == .start + 3600)
+    }
+
+    @Test(arguments: [WantedChange.resume, .retry, .runNow])
+    func aFailedOneRunsNowOnlyIfThatIsAsked(_ change: WantedChange) throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/a") {
+            $0.schedule.requires = ConditionNeeds(power: true)
+            $0.earliestBegin = .start + 3600
+        }
+        let asked = try work(scratch, epoch, id).eligibility
+        _ = try scratch.store.wants.change(.ids([id]), to: .runNow)
+        try scratch.turn(epoch) { tx in
+            try tx.transfers.fail(
+                id, error: LonghaulError(.notFound, "gone"), numbers: TransferTotals(),
+                now: .start)
+        }
+        _ = try scratch.store.wants.change(.ids([id]), to: change)
+        try scratch.turn(epoch) { _ = try $0.transfers.rearm(id, now: .start + 10) }
+        let again = try work(scratch, epoch, id)
+        #expect(again.eligibility == (change == .runNow ? asked.now : asked))
+        #expect(again.readyAt == (change == .runNow ? nil : .start + 3600))
+    }
+
     @Test func waivedOnesQueueWithoutTheirPreferences() throws {
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()

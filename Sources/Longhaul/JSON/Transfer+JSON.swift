@@ -59,6 +59,7 @@ extension JSONText {
         field("require", array: transfer.schedule.requires.names) { $0.value($1) }
         field("prefer", array: prefers.names) { $0.value($1) }
         field("preferencesWaived", transfer.arePreferencesWaived)
+        field("runsNow", transfer.runsNow)
         field("preferencesCheckedAt", transfer.waiverCheck)
         field("stallTimeout", seconds: transfer.stallTimeout)
     }

@@ -65,6 +65,16 @@ public final class TransferQueue: Sendable {
         try change(selection, to: .resume)
     }
 
+    /// Lets transfers run now, as ``resume(_:)`` does, and sets their earliest begin, window,
+    /// requirements and preferences aside until their attempt ends. A network that is missing, a
+    /// full disk and the limits on what runs at once still hold. Recorded durably: it holds after
+    /// a crash. An attempt that fails ends it.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`. Refusals are in the outcomes.
+    public func runNow(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {
+        try change(selection, to: .runNow)
+    }
+
     /// Ends transfers. Their part files go with them, unless `keepingBytes`.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`. Refusals are in the outcomes.
@@ -185,7 +195,7 @@ extension WantOutcome {
     /// What leaves nothing to do.
     func remark(on change: WantedChange) -> ChangeOutcome.Remark? {
         switch result {
-        case .hasEnded(.completed) where change == .resume: .isCompleted
+        case .hasEnded(.completed) where change == .resume || change == .runNow: .isCompleted
         case .replaced(by: let other): .replaced(by: other)
         case .changed, .unchanged, .hasEnded, .destinationTaken, .deadlinePassed, .snapshotGone,
             .answerLost, .noSuchTransfer:
@@ -223,8 +233,9 @@ extension WantOutcome {
 extension WantedChange {
     fileprivate func advice(_ state: TransferState) -> String {
         switch self {
-        case .resume where state == .cancelled: "; `retry` takes it up again"
-        case .pause, .resume, .cancel, .retry: " already"
+        case .resume where state == .cancelled, .runNow where state == .cancelled:
+            "; `retry` takes it up again"
+        case .pause, .resume, .cancel, .retry, .runNow: " already"
         }
     }
 }

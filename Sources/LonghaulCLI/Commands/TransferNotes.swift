@@ -10,7 +10,11 @@ extension Console {
         try sayEach(ids, in: queue) { transfer in
             let waits = transfer.waitingFor.filter(\.outlastsResume)
             if waits.isEmpty { return nil }
-            return "waits: \(text.all(waits)); `longhaul why \(transfer.id)` says more"
+            let advice =
+                waits.contains(where: \.isSetAsideByNow)
+                ? "`longhaul now \(transfer.id)` sets that aside"
+                : "`longhaul why \(transfer.id)` says more"
+            return "waits: \(text.all(waits)); \(advice)"
         } rest: {
             "\(Units.counted($0, "more transfer")) must wait; "
                 + "`longhaul list --state waiting` says for what"
@@ -84,6 +88,16 @@ extension Transfer {
 }
 
 extension WaitReason {
+    /// `longhaul now` sets it aside.
+    var isSetAsideByNow: Bool {
+        switch reason {
+        case .earliestBegin, .window, .power, .battery, .unmetered, .idle: true
+        case .network, .backoff, .originCooldown, .storage, .concurrency, .originLimit, .engine,
+            .input, .host, .trigger:
+            false
+        }
+    }
+
     /// A condition of the transfer or a pause that its server has asked for. `resume` ends the
     /// others, and an engine takes a moment to carry that out.
     fileprivate var outlastsResume: Bool {

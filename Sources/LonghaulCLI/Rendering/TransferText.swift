@@ -79,6 +79,9 @@ struct TransferText {
         add(
             "Priority", transfer.priority.name + (transfer.isDiscretionary ? ", discretionary" : "")
         )
+        add(
+            "Runs now",
+            transfer.runsNow ? "as asked: its schedule is set aside until the attempt ends" : nil)
         add("Not before", moment(transfer.earliestBegin))
         for (label, value) in schedule(transfer) { add(label, value) }
         add("Deadline", moment(transfer.deadline))

@@ -24,6 +24,9 @@ struct WhyText {
             lines.append("  last error: \(shown(error.message))")
         }
         lines.append("Forecast: \(forecast.text).")
+        if transfer.waitingFor.contains(where: \.isSetAsideByNow) {
+            lines.append("`longhaul now \(transfer.id)` runs it now.")
+        }
         return lines
     }
 

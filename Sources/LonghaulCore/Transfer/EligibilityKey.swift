@@ -5,7 +5,7 @@
 /// Bits are stored: never renumber. 0 needs a network, 1 discretionary, 2–5 required power,
 /// unmetered, idle, network, 6–9 the same preferred, 10–16 required charge, 17–23 preferred charge,
 /// 24–34 start of the window plus one, 35–45 its end plus one, 46 preferences were given, 47 has
-/// mirrors, 48 a command waits for it, 49 goes once.
+/// mirrors, 48 a command waits for it, 49 goes once, 62 runs now.
 package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int64
 
@@ -48,6 +48,20 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
     package var isAwaited: Bool { rawValue & 1 << 48 != 0 }
     /// The transfer is not made ready ahead, see ``UploadOptions/goesOnce``.
     package var goesOnce: Bool { rawValue & 1 << 49 != 0 }
+
+    /// A user asked that it runs now, whatever its schedule says.
+    package var runsNow: Bool { rawValue & EligibilityKey.nowBit != 0 }
+
+    private static let nowBit: Int64 = 1 << 62
+
+    /// The eligibility of a transfer that is to run now: its window, its requirements and its
+    /// preferences are set aside. The network that its URL needs is not.
+    package var now: EligibilityKey {
+        let plain = EligibilityKey(
+            isDiscretionary: isDiscretionary, usesNetwork: usesNetwork, hasMirrors: hasMirrors,
+            isAwaited: isAwaited, goesOnce: goesOnce)
+        return EligibilityKey(rawValue: plain.rawValue | EligibilityKey.nowBit)
+    }
 
     package var schedule: TransferSchedule {
         var schedule = TransferSchedule()

@@ -40,6 +40,9 @@ public struct Transfer: Hashable, Sendable {
     public var waivesBy: Timestamp?
     /// They have kept it waiting for too long, and do not count any more.
     public var arePreferencesWaived = false
+    /// A user asked that it runs now: its earliest begin, its window, its requirements and its
+    /// preferences are set aside until the attempt ends. Holds after a crash.
+    public var runsNow = false
     /// Seconds without a byte that end an attempt.
     public var stallTimeout: Double {
         get { options.stallTimeout }

@@ -56,16 +56,21 @@ package struct TransferStatus {
     }
 
     /// Queues a transfer between attempts, ready at a moment (`nil` = at once), with these reasons;
-    /// a later earliest begin takes precedence. The fetch row stays.
+    /// a later earliest begin takes precedence, unless it runs now by request. That request ends
+    /// with an attempt that has to be repeated. The fetch row stays.
     package func setQueued(
         _ id: TransferID, readyAt: Timestamp? = nil, waitingFor: [WaitReason] = [],
         now: Timestamp
     ) throws {
+        if readyAt != nil || !waitingFor.isEmpty {
+            try TransferRows(connection).setRunsNow(false, id)
+        }
+        let isEarly = "earliest > max(?2, ?4) AND NOT eligibility >> 62 & 1"
         try connection.run(
             """
             UPDATE transfer SET phase = 0, input = 0, \
-            readyAt = CASE WHEN earliest > max(?2, ?4) THEN earliest ELSE ?2 END, \
-            waitReason = CASE WHEN earliest > max(?2, ?4) THEN NULL ELSE ?3 END \
+            readyAt = CASE WHEN \(isEarly) THEN earliest ELSE ?2 END, \
+            waitReason = CASE WHEN \(isEarly) THEN NULL ELSE ?3 END \
             WHERE id = ?1 AND ended = 0
             """, id, max(0, readyAt?.milliseconds ?? 0),
             waitingFor.isEmpty ? nil : StoredJSON.encode(waitingFor), now)
@@ -192,13 +197,16 @@ package struct TransferStatus {
         let schedule = StoredSchedule(
             work.request, usesNetwork: work.eligibility.usesNetwork, begin: begin,
             deadline: deadline)
+        let runsNow = work.eligibility.runsNow
+        let eligibility = runsNow ? schedule.eligibility.now : schedule.eligibility
+        let waiver = runsNow ? nil : schedule.waiver
         try connection.run(
             """
             UPDATE transfer SET phase = 0, ended = 0, rearmed = rearm, readyAt = ?2, \
             deadline = ?3, error = NULL, finishedAt = NULL, input = 0, eligibility = ?4, \
             waiveAt = ?5, waiveBy = ?6, readySince = ?7 WHERE id = ?1
-            """, id, begin > now ? begin.milliseconds : 0, deadline, schedule.eligibility.rawValue,
-            schedule.waiver?.checkAt, schedule.waiver?.by, begin)
+            """, id, begin > now && !runsNow ? begin.milliseconds : 0, deadline,
+            eligibility.rawValue, waiver?.checkAt, waiver?.by, begin)
         // If another want came since: a queued transfer is handled only when it is in the inbox.
         if work.want != .run { try IntentRows(connection).add(id) }
         return true

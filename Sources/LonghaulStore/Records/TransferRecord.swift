@@ -33,8 +33,9 @@ enum TransferRecord {
         transfer.host = row.optionalText(37)
         transfer.schedule = schedule.schedule
         transfer.eligibility = EligibilityKey(rawValue: row.int64(32))
+        transfer.runsNow = transfer.eligibility.runsNow
         transfer.arePreferencesWaived =
-            transfer.eligibility.rawValue != schedule.eligibility.rawValue
+            !transfer.runsNow && transfer.eligibility.rawValue != schedule.eligibility.rawValue
         if !state.hasEnded {
             transfer.waiverCheck = row.optionalTimestamp(33)
             transfer.waivesBy = row.optionalTimestamp(34)

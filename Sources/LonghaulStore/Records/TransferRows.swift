@@ -61,6 +61,29 @@ struct TransferRows {
         try connection.run(
             "UPDATE transfer SET want = ?2, rearm = rearm + 1, replacedBy = NULL WHERE id = ?1", id,
             want)
+        try setRunsNow(false, id)
+    }
+
+    /// Sets the schedule of a transfer aside until its attempt ends, or restores it. What does not
+    /// change is not written.
+    func setRunsNow(_ runsNow: Bool, _ id: TransferID) throws {
+        guard let work = try WorkRecord.find(id, connection), work.eligibility.runsNow != runsNow
+        else { return }
+        if runsNow {
+            try connection.run(
+                """
+                UPDATE transfer SET eligibility = ?2, waiveAt = NULL, waiveBy = NULL, \
+                readyAt = 0, waitReason = NULL WHERE id = ?1
+                """, id, work.eligibility.now.rawValue)
+        } else {
+            let begin = max(work.waitingSince, work.request.earliestBegin ?? work.waitingSince)
+            let schedule = StoredSchedule(
+                work.request, usesNetwork: work.eligibility.usesNetwork, begin: begin,
+                deadline: work.deadline)
+            try connection.run(
+                "UPDATE transfer SET eligibility = ?2, waiveAt = ?3, waiveBy = ?4 WHERE id = ?1",
+                id, schedule.eligibility.rawValue, schedule.waiver?.checkAt, schedule.waiver?.by)
+        }
     }
 
     /// A span would begin anew.

@@ -152,6 +152,10 @@ struct RequestRows {
             if work.waiver == nil { stored.eligibility = stored.eligibility.waived }
             stored.waiver = work.waiver
         }
+        if work.eligibility.runsNow {
+            stored.eligibility = stored.eligibility.now
+            stored.waiver = nil
+        }
         return stored
     }
 }

@@ -15,6 +15,8 @@ package enum WantedChange: Hashable, Sendable {
     case cancel(keepBytes: Bool)
     /// Try a failed or cancelled one again, from the bytes that are kept.
     case retry
+    /// Go on at once, whatever the schedule says, and try a failed one again.
+    case runNow
 }
 
 /// The detail of a `transferCancelled` event.
@@ -71,7 +73,7 @@ enum WantRewrite: Equatable {
         case .pause: return pause(state, want)
         case .cancel(let keepBytes):
             return cancel(state, want, keepBytes ? .cancelKeepingBytes : .cancel)
-        case .resume:
+        case .resume, .runNow:
             return again(state, want, revivesCancelled: false, isEnded: isEnded(phase, pending))
         case .retry:
             return again(state, want, revivesCancelled: true, isEnded: isEnded(phase, pending))

@@ -71,6 +71,7 @@ package struct WantWriter {
         case .pause, .cancel: states = [.waiting, .running, .paused]
         case .resume: states = [.paused, .failed]
         case .retry: states = [.failed, .cancelled]
+        case .runNow: states = [.waiting, .running, .paused, .failed]
         }
         return try store.snapshot { connection in
             var result: [TransferID] = []
@@ -108,23 +109,25 @@ private struct WantRows {
             "SELECT phase, want, rearm > rearmed FROM transfer WHERE id = ?1", id
         ) { (try $0.phase(0), try $0.want(1), $0.bool(2)) }
         guard let (phase, want, pending) = found else { return .noSuchTransfer }
-        switch WantRewrite.of(change, phase: phase, want: want, pending: pending) {
-        case .unchanged:
-            return .unchanged
+        let rewrite = WantRewrite.of(change, phase: phase, want: want, pending: pending)
+        switch rewrite {
+        case .unchanged, .hasten:
+            if change != .runNow {
+                if rewrite == .hasten { try IntentRows(connection).add(id) }
+                return .unchanged
+            }
         case .refuse(let state):
             return .hasEnded(state)
         case .set(let wanted):
             try connection.run(
                 "UPDATE transfer SET want = ?2, replacedBy = NULL, cancelledBy = ?3 WHERE id = ?1",
                 id, wanted, wanted.isCancel ? canceller.rawValue : nil)
-        case .hasten:
-            try IntentRows(connection).add(id)
-            return .unchanged
         case .rearm(let wanted):
             if let now, try rows.hasFixedDeadline(id, before: now) { return .deadlinePassed }
             if let obstacle = try obstacle(to: id, &rearmed) { return obstacle }
             try rows.rearm(id, wanting: wanted)
         }
+        try rows.setRunsNow(change == .runNow, id)
         try IntentRows(connection).add(id)
         return .changed
     }

@@ -1,0 +1,38 @@
+import ArgumentParser
+import Longhaul
+
+struct Now: ChangingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "now",
+        abstract: "Run transfers now, whatever their schedule says.",
+        discussion: """
+            Sets --earliest, --window, --require and --prefer aside until the attempt ends; `show` \
+            says so. Ends back-offs. Resumes a paused transfer and tries a failed one again. One \
+            that has completed stays as it is. A missing network, a full disk and the limits on \
+            what runs at once still hold. Starts a background engine when none runs, as `enqueue` \
+            does.
+
+              longhaul now 12
+              longhaul now --session photos
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
+            """)
+
+    static let done = "runs now"
+    static let setsGoing = true
+
+    @OptionGroup var which: SelectionOptions
+
+    @OptionGroup var start: StartOptions
+
+    @OptionGroup var output: OutputOptions
+
+    func change(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome] {
+        _ = try start.isWanted()
+        return try queue.runNow(which.selection)
+    }
+
+    func finish(_ queue: TransferQueue, on console: Console) throws {
+        start.startOrSettle(queue, on: console)
+    }
+}
