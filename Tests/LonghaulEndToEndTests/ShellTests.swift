@@ -24,6 +24,27 @@ import Testing
         }
     }
 
+    /// The shell and the kernel both send the signal when a terminal is closed.
+    @Test func aHangUpLeavesTheWorkToABackgroundEngine() async throws {
+        let home = try LonghaulHome().with(["LONGHAUL_AUTOSTART": nil])
+        try await LoopbackServer.run { server in
+            let get = try home.start("get", server.url("a.bin?size=600K&rate=200K"))
+            try await eventually("it runs") {
+                try await home.run("list", "--json").rows.first?["state"] == "running"
+            }
+            get.send(SIGHUP)
+            get.send(SIGHUP)
+            let result = try await get.wait()
+            #expect(result.ending == .signalled(SIGHUP))
+            #expect(result.errors.contains("a background engine carries on"))
+            #expect(try await home.run("wait", "1", "--timeout", "20s").status == 0)
+            #expect(try await home.run("list", "--all", "--json").rows.count == 1)
+        }
+        if let pid = try await home.run("status", "--json").rows.first?["engine"]["pid"].int {
+            kill(pid_t(pid), SIGTERM)
+        }
+    }
+
     /// A reader that goes away ends the printing, not the work.
     @Test(arguments: [
         "(sleep .2; exec \"$@\") | true", "exec \"$@\" >&- 2>&- <&-", "exec \"$@\" >/dev/full",

@@ -77,6 +77,10 @@ struct AwaitedTransfers {
             try StartOptions.startForHosts(queue, on: console)
             try printing.get()
             return status
+        case .signalled(Signals.hangUp):
+            // The transfers do not end with the terminal.
+            StartOptions.startAfterHangUp(queue, on: console)
+            OwnProcess.end(by: Signals.hangUp)
         case .signalled(let signal):
             try? explain(foreground.watch, in: queue, on: console)
             try? console.flush()

@@ -9,7 +9,8 @@ struct Get: ConsoleCommand {
         discussion: """
             Prints where the files are. The first Ctrl-C leaves the transfers paused with all \
             their bytes and says how to go on. A running engine does the work; without one, this \
-            process does. The same command again goes on with what an earlier one has left.
+            process does. When the terminal is closed (SIGHUP), a background engine carries on. The \
+            same command again goes on with what an earlier one has left.
 
               longhaul get https://example.com/big.iso
               longhaul get -d ~/Downloads https://example.com/a https://example.com/b

@@ -92,8 +92,8 @@ struct JSONRequest {
     private static let printed: Set<String> = [
         "id", "state", "host", "bytesTotal", "bytesDone", "bytesSent", "bytesFetched",
         "bytesPerSecond", "createdAt", "startedAt", "finishedAt", "attempts", "restarts",
-        "sharedWith", "waitingFor", "error", "preferencesWaived", "preferencesCheckedAt",
-        "contentCoding", "response", "yielding", "attemptRecords", "events",
+        "sharedWith", "waitingFor", "error", "preferencesWaived", "runsNow",
+        "preferencesCheckedAt", "contentCoding", "response", "yielding", "attemptRecords", "events",
     ]
 
     /// One bit for each name: a line is read without making a set.

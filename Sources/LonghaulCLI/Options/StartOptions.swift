@@ -18,6 +18,13 @@ struct StartOptions: ParsableArguments {
         unsaid?.start(queue, on: console)
     }
 
+    /// Starts a background engine for the transfers of a command whose terminal has gone.
+    static func startAfterHangUp(_ queue: TransferQueue, on console: Console) {
+        guard let unsaid, (try? unsaid.isWanted()) == true else { return }
+        unsaid.start(queue, on: console)
+        console.say("longhaul: the terminal has gone; a background engine carries on")
+    }
+
     /// The environment takes precedence over the configuration file, which is read only if it
     /// counts.
     ///

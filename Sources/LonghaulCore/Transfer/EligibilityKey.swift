@@ -50,9 +50,7 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
     package var goesOnce: Bool { rawValue & 1 << 49 != 0 }
 
     /// A user asked that it runs now, whatever its schedule says.
-    package var runsNow: Bool { rawValue & EligibilityKey.nowBit != 0 }
-
-    private static let nowBit: Int64 = 1 << 62
+    package var runsNow: Bool { rawValue & 1 << 62 != 0 }
 
     /// The eligibility of a transfer that is to run now: its window, its requirements and its
     /// preferences are set aside. The network that its URL needs is not.
@@ -60,7 +58,7 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
         let plain = EligibilityKey(
             isDiscretionary: isDiscretionary, usesNetwork: usesNetwork, hasMirrors: hasMirrors,
             isAwaited: isAwaited, goesOnce: goesOnce)
-        return EligibilityKey(rawValue: plain.rawValue | EligibilityKey.nowBit)
+        return EligibilityKey(rawValue: plain.rawValue | 1 << 62)
     }
 
     package var schedule: TransferSchedule {

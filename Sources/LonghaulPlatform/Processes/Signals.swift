@@ -6,6 +6,7 @@ private import Synchronization
 /// has a ``SignalTrap``.
 package enum Signals {
     package static let interrupt = SIGINT
+    package static let hangUp = SIGHUP
 
     private static let number = Atomic<Int32>(0)
 
@@ -32,16 +33,17 @@ package enum Signals {
     package static func ignoreTerminalInput() { signal(SIGTTIN, SIG_IGN) }
 
     /// From now on interrupt, terminate and hang-up are recorded instead of ending the process; a
-    /// second signal of a kind does end it. Signals that were ignored when the process started
-    /// (nohup, `&` in a script) stay ignored.
+    /// second interrupt or terminate does end it. A hang-up comes twice where both the shell and
+    /// the kernel send it. Signals that were ignored when the process started (nohup, `&` in a
+    /// script) stay ignored.
     package static func watch() {
         number.store(0, ordering: .relaxed)
         var action = sigaction()
         action.__sigaction_handler.sa_handler = { received in
             Signals.number.store(received, ordering: .relaxed)
         }
-        action.sa_flags = Int32(bitPattern: UInt32(SA_RESETHAND))
         for kind in SignalTrap.leaving where !isIgnored(kind) {
+            action.sa_flags = kind == hangUp ? 0 : Int32(bitPattern: UInt32(SA_RESETHAND))
             sigaction(kind, &action, nil)
         }
     }
