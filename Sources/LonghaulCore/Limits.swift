@@ -21,9 +21,9 @@ package enum Limits {
     package static let uploadPartsListed = 100
     /// Bytes of the body of an upload's answer that are kept.
     package static let responseBodyBytes = 64 << 10
-    /// Of the body of an answer that refuses a request, where it is read for its words.
+    /// Bytes read of the body of an answer that refuses a request; an error quotes them.
     package static let answerReadBytes = 4 << 10
-    /// Characters of them that are quoted in an error.
+    /// Characters of that body that an error quotes.
     static let answerWordsShown = 200
 
     // Scheduling (design: total, per origin, starvation).
@@ -38,8 +38,8 @@ package enum Limits {
     /// Part files that are open at the same time; fewer where that is more than half of what the
     /// process may open.
     package static let openPartFiles = 1024
-    /// Of what the process may open, so much is for the store, the board, the lock, directories and
-    /// what wakes the engine; half of the rest is for part files, a quarter for connections.
+    /// Open files kept for the store, the board, the lock, directories and the engine's wake-ups.
+    /// Half of the process's other open files are for part files, a quarter for connections.
     package static let openFilesOfItsOwn = 24
     /// After waiting this long for nothing but its turn, a transfer counts one priority higher.
     package static let starvationSeconds: Double = 30 * 60
@@ -62,8 +62,8 @@ package enum Limits {
     /// How far before the missing bytes a plain Range starts, to compare what comes with what is
     /// held.
     package static let overlapBytes: Int64 = 64 << 10
-    /// As long as so little is held, If-Range is tried although it was mishandled: what a wrong
-    /// answer costs is not much, and a right one allows several connections again.
+    /// If-Range is tried up to this many bytes held, although the server mishandled it before: a
+    /// wrong answer costs little, and a right one allows several connections again.
     package static let ifRangeTrialBytes: Int64 = 256 << 10
     /// A new body up to this long is accepted at once; the pin of a longer one is committed first.
     package static let holdThresholdBytes: Int64 = 1 << 20
@@ -89,7 +89,7 @@ package enum Limits {
     package static let redirects = 20
     package static let headerBytes = 256 << 10
     package static let urlBytes = 64 << 10
-    /// Of all header fields that a request asks for; no server takes that many.
+    /// Bytes of all header fields of a request; no server accepts that many.
     package static let requestHeaderBytes = 256 << 10
 
     // Segments.
@@ -115,8 +115,8 @@ package enum Limits {
     /// …if so much has come since the last one that was given up there, and so often at most.
     package static let silenceProgressBytes: Int64 = 64 << 10
     package static let silencesMax = 8
-    /// Where a connection was refused, one more than have worked is tried after so long, and after
-    /// twice as long each time that it is refused again.
+    /// Pause after a refused connection before one more than have worked is tried. The pause
+    /// doubles each time that the connection is refused again.
     package static let anotherConnectionSeconds: Double = 10
     package static let anotherConnectionMaximumSeconds: Double = 600
     /// How often a fetch is looked at whose number of connections is not settled.
@@ -125,7 +125,7 @@ package enum Limits {
     // Retry.
     package static let backOffMinimumSeconds: Double = 1
     package static let backOffMaximumSeconds: Double = 600
-    /// So many bytes more are a gain, and so is a percent of the file.
+    /// A gain is this many more bytes, or a percent of the file.
     package static let gainBytes: Int64 = 1 << 20
     package static let retryAfterMaximumSeconds: Double = 86_400
     /// Failures in a row that cool an origin down for all its transfers.
@@ -147,11 +147,11 @@ package enum Limits {
     // Hosts.
     package static let launchDelayMinimumSeconds: Double = 60
     package static let launchDelayMaximumSeconds: Double = 3600
-    /// From the request to end to the kill.
+    /// Seconds between the request to end and the kill.
     package static let launchGraceSeconds: Double = 5
     /// Events that one launch is handed at most; the next one gets the rest.
     package static let eventsPerLaunch = 100_000
-    /// Of what a host writes, so much is kept: the last of it.
+    /// Bytes kept of the output of a host: the last ones.
     package static let launchOutputBytes = 16 << 10
     /// Launches that are remembered of each host.
     package static let launchesKept = 50
@@ -160,7 +160,7 @@ package enum Limits {
     /// A part file that could not be deleted is remembered this long.
     package static let leftPartsKeptSeconds: Double = 30 * 86_400
 
-    /// Whether bytes are missing in the middle is asked of files from this size on.
+    /// Smallest file in which missing bytes in the middle are searched for.
     package static let holeLookBytes: Int64 = 64 << 10
     /// A hole begins with the first block that is all zeros; those before it are no longer than
     /// this, or than the file system says that a block is.
@@ -169,8 +169,8 @@ package enum Limits {
     // Names.
     /// NAME_MAX of every Linux file system in use.
     package static let fileNameBytes = 255
-    /// What `.NAME.ID.longhaul-part` adds to a name, with the longest id, which is more than
-    /// ` (n)` and `.longhaul-bad` add.
+    /// Bytes that `.NAME.ID.longhaul-part` adds to a name with the longest id; ` (n)` and
+    /// `.longhaul-bad` add fewer.
     package static let fileNameDecorationBytes = 35
     package static let fileExtensionBytes = 32
 }

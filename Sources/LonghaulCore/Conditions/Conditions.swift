@@ -1,12 +1,12 @@
-/// What the machine is like now. Each value may be unknown (`nil`), which is a value of its own: a
+/// State of the machine now. Each value may be unknown (`nil`), which is a value of its own: a
 /// requirement holds only when it is known to hold, a preference is content with unknown, and an
 /// unknown network counts as present.
 public struct Conditions: Hashable, Sendable {
-    /// What the machine is fed by.
+    /// Source of the machine's power.
     public var power: Reading<PowerSource> = .unknown
     /// Charge of the battery in percent, 0…100.
     public var battery: Reading<Int> = .unknown
-    /// Whether there is a way out, and what it costs.
+    /// Connection to the outside, and whether its volume costs.
     public var network: Reading<NetworkState> = .unknown
     /// No user is at the machine, and it has nothing else to do.
     public var isIdle: Reading<Bool> = .unknown
@@ -15,17 +15,18 @@ public struct Conditions: Hashable, Sendable {
     public init() {}
 }
 
-/// One condition as it was read: what it is, its source, and since when.
+/// A condition as it was read: its value, its source, and the moment from which it holds.
 public struct Reading<Value: Hashable & Sendable>: Hashable, Sendable {
     /// `nil` = unknown.
     public var value: Value?
     /// The source: `upower`, `networkmanager`, `logind`, `sysfs`, `rtnetlink`, `proc`,
     /// `environment`, `store`, `none`.
     public var source: String
-    /// Since when it has this value, as far as this engine has seen; `nil` = never looked. Of the
-    /// network: since when it is this one.
+    /// First moment at which this engine saw the value; `nil` = never looked. For the network: the
+    /// first moment on this network.
     public var since: Timestamp?
-    /// Of the network: which one it is; `nil` = not known, as where the network is overridden.
+    /// Identity of the network, for readings of the network only; `nil` = not known, for example
+    /// because the network is overridden.
     package var identity: NetworkIdentity?
 
     /// A value as a source gives it; `nil` = unknown.
@@ -35,7 +36,7 @@ public struct Reading<Value: Hashable & Sendable>: Hashable, Sendable {
         self.since = since
     }
 
-    /// Not read yet, or no source can tell.
+    /// A reading without a value: nothing was read yet, or no source can tell.
     public static var unknown: Reading { Reading(nil, source: "none", since: nil) }
 }
 
@@ -44,8 +45,8 @@ extension Reading<NetworkState> {
     /// the kernel, when the first address is.
     package var hasSettled: Bool { source == "networkmanager" }
 
-    /// Of another kind, or of the same and another one. The first look at it is no change, nor is
-    /// another look at the same.
+    /// The network has another state, or the same state and another identity. The first reading is
+    /// no change, nor is a second reading of the same network.
     package func isAnother(than old: Self) -> Bool {
         guard let value, let known = old.value else { return false }
         if value != known { return true }
@@ -54,7 +55,7 @@ extension Reading<NetworkState> {
     }
 }
 
-/// What the machine is fed by.
+/// Source of the machine's power.
 public enum PowerSource: String, Codable, Sendable, CaseIterable {
     /// Mains power.
     case external
@@ -62,13 +63,13 @@ public enum PowerSource: String, Codable, Sendable, CaseIterable {
     case battery
 }
 
-/// What the way out costs, if there is one.
+/// Cost of the connection to the outside, if there is one.
 public enum NetworkState: String, Codable, Sendable, CaseIterable {
     /// Connected, at no cost by volume.
     case unmetered
     /// Connected, at a cost by volume: a mobile network, a tethered telephone.
     case metered
-    /// Not connected.
+    /// No connection.
     case offline
 }
 
@@ -85,15 +86,16 @@ public enum ConditionKind: String, Codable, Sendable, CaseIterable {
 }
 
 extension Reading {
-    /// What a source says now. ``since`` goes on as long as the value stays the same, whatever
-    /// source says so.
+    /// Records what a source says now. ``since`` stays as long as the value stays the same, even if
+    /// another source reports it.
     package mutating func note(_ value: Value?, source: String, now: Timestamp) {
         let isSame = since != nil && self.value == value
         self = Reading(value, source: source, since: isSame ? since : now)
     }
 }
 
-/// What has been read: an engine reads what is asked for, and not before it runs.
+/// Readings so far: an engine reads only the conditions that transfers need, and not before it
+/// runs.
 extension Conditions {
     /// All was looked at, and nothing could be found out.
     package static func unknown(since: Timestamp) -> Conditions {
@@ -105,7 +107,7 @@ extension Conditions {
         return conditions
     }
 
-    /// Whether all that these needs depend on was looked at.
+    /// All conditions on which these needs depend were read.
     package func hasSeen(_ needs: ConditionNeeds) -> Bool {
         // External power serves where a charge is asked for.
         if needs.power || needs.battery != nil, power.since == nil { return false }
@@ -114,7 +116,7 @@ extension Conditions {
         return !needs.idle || isIdle.since != nil
     }
 
-    /// With what other processes have seen where this one has not read yet.
+    /// Fills conditions that this process has not read yet with the readings of other processes.
     package func completed(by others: Conditions) -> Conditions {
         var all = self
         if power.since == nil { all.power = others.power }

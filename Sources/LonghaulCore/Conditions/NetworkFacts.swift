@@ -8,7 +8,7 @@ package struct NetworkLink: Hashable, Sendable {
     /// Joins interfaces of this machine (containers, virtual machines): an address there leads
     /// nowhere by itself.
     package var isBridge = false
-    /// Of its addresses that reach beyond the link.
+    /// Prefixes of the addresses that reach beyond the link.
     package var prefixes: [NetworkPrefix] = []
     /// The kernel's word for what it is: `wwan`, `wlan`, `bluetooth`, …; empty for plain Ethernet.
     package var deviceType = ""
@@ -22,7 +22,7 @@ package struct NetworkLink: Hashable, Sendable {
     }
 
     fileprivate var leadsOut: Bool { isUp && !isLoopback }
-    /// What is asked for may be nearby.
+    /// The server of a request may be on this link.
     fileprivate var reachesNeighbours: Bool { leadsOut && !prefixes.isEmpty && !isBridge }
 
     /// Mobile modems, dialled lines and telephones that share theirs.
@@ -78,7 +78,7 @@ package struct OutwardRoute: Hashable, Sendable {
     }
 }
 
-/// What interfaces and default routes come to.
+/// Derives the state of the network from interfaces and default routes.
 package enum NetworkFacts {
     /// The best default route tells; without one, any interface with an address of some reach: what
     /// is asked for may be nearby.
@@ -99,8 +99,8 @@ package enum NetworkFacts {
             .min { ($0.0, $0.1.index) < ($1.0, $1.1.index) }?.1
     }
 
-    /// By what the network is told from others. Without a way to the outside it is the first link
-    /// with neighbours.
+    /// Identity that tells this network from others. Without a route to the outside, the first link
+    /// with neighbours gives the identity.
     package static func identity(
         _ links: [NetworkLink], ipv4: OutwardRoute?, ipv6: OutwardRoute?
     ) -> NetworkIdentity {
@@ -122,8 +122,8 @@ package enum NetworkFacts {
 }
 
 extension NetworkState {
-    /// What NetworkManager's numbers mean (NMState, NMConnectivityState and NMMetered of its D-Bus
-    /// interface).
+    /// Maps NetworkManager's numbers (NMState, NMConnectivityState and NMMetered of its D-Bus
+    /// interface) to a state.
     ///
     /// A captive portal counts as offline: it would answer every request with its own page. Limited
     /// connectivity does not: a check that fails says little about other servers. `nil` where it

@@ -1,5 +1,5 @@
-/// By what one network is told from another: the interface, gateway and prefix of the way out, and
-/// the connection of NetworkManager where that runs. Empty = there was none when it was looked at.
+/// Identity of a network: interface, gateway and prefix of the route to the outside, and the
+/// connection of NetworkManager where that runs. Empty = no network was found.
 package struct NetworkIdentity: Hashable, Codable, Sendable {
     package struct Way: Hashable, Codable, Sendable {
         package var link: String

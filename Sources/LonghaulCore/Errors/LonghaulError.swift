@@ -1,9 +1,9 @@
 /// Why something could not be done: a stable code for programs, a sentence for people that says
 /// what happened and what to do, and whether the bytes fetched so far are kept.
 public struct LonghaulError: Error, Hashable, Codable, Sendable {
-    /// For programs; stable.
+    /// Code for programs; stable.
     public var code: Code
-    /// For people: what happened and, where something can be done, what to do. Not stable.
+    /// Message for people: what happened and, where something can be done, what to do. Not stable.
     public var message: String
     /// Whom it is about, where it is about one.
     public var transferID: TransferID?
@@ -11,7 +11,7 @@ public struct LonghaulError: Error, Hashable, Codable, Sendable {
     public var httpStatus: Int?
     /// libcurl's CURLcode, where the error came from there.
     public var curlCode: Int?
-    /// Whether trying again without changing anything may help.
+    /// Another attempt without any change may succeed.
     public var retryable: Bool
     /// Bytes that are kept for a later `resume` or `retry`.
     public var bytesKept: Int64
@@ -33,7 +33,7 @@ public struct LonghaulError: Error, Hashable, Codable, Sendable {
 }
 
 extension LonghaulError {
-    /// For an id that names nothing.
+    /// The id names no transfer.
     package static func noSuchTransfer(_ id: TransferID) -> LonghaulError {
         LonghaulError(
             .noSuchTransfer, "no such transfer; `longhaul list --all` shows all", transferID: id)
@@ -45,7 +45,7 @@ extension LonghaulError {
             + "restart"
     )
 
-    /// Of a POST that may not be sent twice.
+    /// The answer to a POST was lost, and the POST may not be sent twice.
     package static func answerLost(_ id: TransferID) -> LonghaulError {
         LonghaulError(
             .conflict,
@@ -64,7 +64,7 @@ extension LonghaulError {
         return error
     }
 
-    /// What happened, and what to do about it where the message says so.
+    /// The message in two parts: what happened, and the advice where the message has one.
     package var parts: (what: String, advice: String?) {
         guard let mark = message.firstRange(of: "; ") else { return (message, nil) }
         return (String(message[..<mark.lowerBound]), String(message[mark.upperBound...]))
@@ -109,7 +109,7 @@ extension LonghaulError {
     /// A stable code. New ones may be added; the text of one never changes: the store, the JSON and
     /// the exit status use it.
     public struct Code: RawRepresentable, Hashable, Codable, Sendable {
-        /// As it stands in the store and in JSON.
+        /// Text of the code in the store and in JSON.
         public let rawValue: String
 
         /// A code by its text; an unknown text is a code, too.
@@ -153,7 +153,7 @@ extension LonghaulError {
         public static let tooLarge = Code(rawValue: "tooLarge")
         /// A scheme, option or answer that this program or its libcurl cannot deal with.
         public static let unsupported = Code(rawValue: "unsupported")
-        /// What was asked for is malformed or contradicts itself.
+        /// The request is malformed or contradicts itself.
         public static let invalidRequest = Code(rawValue: "invalidRequest")
         /// The file to send was changed, replaced or removed after it was handed over.
         public static let sourceChanged = Code(rawValue: "sourceChanged")
@@ -172,7 +172,7 @@ extension LonghaulError {
         /// The task's identifier is not among those that the host is permitted
         /// (`BGTaskScheduler.Error.notPermitted`).
         public static let notPermitted = Code(rawValue: "notPermitted")
-        /// As many requests wait for the host as may
+        /// The host has the largest number of waiting requests
         /// (`BGTaskScheduler.Error.tooManyPendingTaskRequests`).
         public static let tooManyPendingTaskRequests = Code(
             rawValue: "tooManyPendingTaskRequests")

@@ -55,7 +55,7 @@ package struct ByteRanges: Hashable, Sendable {
         return result
     }
 
-    /// What of it lies before `length`.
+    /// The part of the set that lies before `length`.
     package func upTo(_ length: Int64) -> ByteRanges {
         var result = ByteRanges()
         for range in ranges where range.lowerBound < length {
@@ -71,7 +71,7 @@ package struct ByteRanges: Hashable, Sendable {
             }
     }
 
-    /// What of `0..<length` is not in the set, in order.
+    /// Ranges of `0..<length` that are not in the set, in order.
     package func gaps(upTo length: Int64) -> [Range<Int64>] {
         assert(length >= 0, "a file has no negative length")
         var result: [Range<Int64>] = []

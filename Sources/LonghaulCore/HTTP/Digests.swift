@@ -74,8 +74,8 @@ extension Checksum.Algorithm {
 
 /// An expected digest of the whole file.
 public struct Checksum: Hashable, Codable, Sendable {
-    /// By name, as in `--checksum sha256:…` and RFC 9530. SHA-1 and MD5 guard against accidents
-    /// only.
+    /// A hash function, named as in `--checksum sha256:…` and RFC 9530. SHA-1 and MD5 guard against
+    /// accidents only.
     public enum Algorithm: String, Codable, Sendable, CaseIterable {
         /// SHA-256, FIPS 180-4.
         case sha256
@@ -119,6 +119,6 @@ extension Checksum {
 }
 
 extension Checksum: CustomStringConvertible {
-    /// What ``init(parsing:)`` reads.
+    /// Text that ``init(parsing:)`` reads.
     public var description: String { "\(algorithm.rawValue):\(hex)" }
 }

@@ -4,7 +4,7 @@ enum EncodedWords {
     /// The text with its words decoded; `nil` where there is none, or one cannot be decoded.
     static func decode(_ value: String) -> String? {
         var result = ""
-        // Of words that follow one another: a character may begin in one and end in the next.
+        // Bytes of adjacent encoded words: a character may begin in one word and end in the next.
         var pending: (charset: Substring, bytes: [UInt8])?
         var rest = value[...]
         while let start = rest.firstRange(of: "=?") {

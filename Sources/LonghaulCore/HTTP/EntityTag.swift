@@ -1,6 +1,6 @@
 /// An `ETag` value (RFC 9110 §8.8.3).
 package struct EntityTag: Hashable, Sendable {
-    /// As sent.
+    /// The tag as the server sent it.
     package let text: String
     package let isWeak: Bool
 

@@ -23,7 +23,8 @@ extension HeaderFields {
     package enum Length: Hashable, Sendable {
         case absent
         case bytes(Int64)
-        /// Not a number, or copies that disagree: the message's framing is broken (RFC 9110 §8.6).
+        /// The value is not a number, or its copies disagree: the message's framing is broken (RFC
+        /// 9110 §8.6).
         case invalid
         /// A number larger than that of any file's bytes.
         case beyondFiles
@@ -34,7 +35,7 @@ extension HeaderFields {
         var found: Int64?
         var isBeyondFiles = false
         for field in fields where field.name.equalsIgnoringCase("Content-Length") {
-            // One number, nearly always.
+            // The field nearly always has a single number.
             if found == nil, let number = field.value.decimalValue {
                 found = number
                 continue

@@ -1,8 +1,8 @@
 /// Header fields in order, names compared without regard to case (RFC 9110 §5.1).
 public struct HeaderFields: Hashable, Codable, Sendable {
-    /// One field (RFC 9110 §5).
+    /// A header field (RFC 9110 §5).
     public struct Field: Hashable, Codable, Sendable {
-        /// As it is sent; compared without regard to case.
+        /// Name as it is sent; compared without regard to case.
         public var name: String
         /// Without line breaks. Values of requests are secrets: output shows them redacted.
         public var value: String
@@ -13,7 +13,7 @@ public struct HeaderFields: Hashable, Codable, Sendable {
             self.value = value
         }
 
-        /// By their bytes: what looks the same to a reader is another password to a server.
+        /// Compares bytes: two passwords that look the same to a reader differ for a server.
         public static func == (left: Field, right: Field) -> Bool {
             left.name.isExactly(right.name) && left.value.isExactly(right.value)
         }
@@ -27,7 +27,7 @@ public struct HeaderFields: Hashable, Codable, Sendable {
         self.fields = fields
     }
 
-    /// Whether there is no field.
+    /// There is no field.
     public var isEmpty: Bool { fields.isEmpty }
 
     /// The first field of that name; setting replaces all of them, `nil` removes them.
@@ -46,7 +46,7 @@ public struct HeaderFields: Hashable, Codable, Sendable {
         fields.append(Field(name: name, value: value))
     }
 
-    /// With others that hold in place of those of the same names.
+    /// These fields and `own`; a field in `own` replaces those of the same name.
     package func overridden(by own: HeaderFields) -> HeaderFields {
         let names = Set(own.fields.map { $0.name.lowercased() })
         return HeaderFields(
@@ -62,15 +62,15 @@ public struct HeaderFields: Hashable, Codable, Sendable {
 }
 
 extension HeaderFields {
-    /// In lower case.
+    /// Names in lower case.
     private static let harmless: Set<String> = [
         "range", "if-range", "accept-encoding", "accept", "cache-control", "user-agent",
         // Servers that keep others from linking to their files ask for it wherever these are.
         "referer",
     ]
 
-    /// Whether a field may go to an origin other than the one that it was given for: where a
-    /// redirect leads to, another server's mirror.
+    /// The field may go to an origin other than the one that it was given for: the target of a
+    /// redirect, or another server's mirror.
     package static func mayGoElsewhere(_ name: String) -> Bool {
         harmless.contains(name.lowercased())
     }

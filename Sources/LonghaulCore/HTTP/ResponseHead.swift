@@ -18,12 +18,12 @@ package struct ResponseHead: Hashable, Sendable {
     package var receivedAt: Timestamp { didSet { read() } }
     /// The origin that answered, where a redirect had led to another than the request's.
     package var otherOrigin: String? { didSet { if otherOrigin != oldValue { read() } } }
-    /// It came through a proxy, and may be its.
+    /// The answer came through a proxy, which may have made it.
     package var isProxied = false
-    /// Of an upload: the body of the request had gone out whole when this came.
+    /// The body of the upload had been sent whole when this head came.
     package var isAfterBody = false
-    /// What it says of the version that it belongs to. Read once, where the head arrives: on the
-    /// transport's thread, and not again for each judgement.
+    /// Validator of the version that the head belongs to. Read once, on the transport's thread when
+    /// the head arrives, so that no judgement reads it again.
     private(set) var announced = Validator()
     /// The body is a part of the file, or may be. Many scripts send the range that was asked for
     /// and forget the status; a cache that has stored such an answer gives it to others.
@@ -61,8 +61,9 @@ package struct ResponseHead: Hashable, Sendable {
 }
 
 extension ResponseHead {
-    /// Where the body ends that has the whole file. Over FTP the length is what SIZE says, which is
-    /// advice (RFC 3659 §4): there the file ends with the data connection and 226 (RFC 959 §3.4).
+    /// End of the body that has the whole file; `nil` = the connection's end tells. Over FTP the
+    /// length is what SIZE says, which is advice (RFC 3659 §4): the file ends with the data
+    /// connection and 226 (RFC 959 §3.4).
     package func bodyEnd(length: Int64?) -> Int64? {
         scheme == .ftp ? nil : length
     }

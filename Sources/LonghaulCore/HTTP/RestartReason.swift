@@ -25,7 +25,7 @@ package enum RestartReason: Hashable, Sendable {
     case partFileReplaced
     case partFileShorter
 
-    /// What is wrong with a 206.
+    /// Fault of a 206.
     package enum PartialProblem: String, Hashable, Sendable {
         /// No Range had been sent.
         case notAsked
@@ -100,13 +100,13 @@ extension RestartReason.PartialProblem: CustomStringConvertible {
     }
 }
 
-/// What two validators say about whether their bytes are of one version.
+/// Result of comparing two validators: whether their bytes are of the same version.
 package enum VersionMatch: Hashable, Sendable {
     /// Proven equal: strong tag, strong date, or digest.
     case same
     /// All that both name agrees, but it is weak: a tag marked so, a young date.
     case similar
-    /// They name nothing in common but perhaps the length.
+    /// The validators name nothing in common except perhaps the length.
     case unknown
     case different(Evidence)
 
@@ -141,7 +141,7 @@ extension Validator {
         return mine == other ? .same : .different(.digest)
     }
 
-    /// Of two versions that differ in their entity tags.
+    /// Two versions with different entity tags have the same date and length.
     func hasDateAndLength(of answer: Validator) -> Bool {
         guard let length, let lastModified, let other = answer.lastModified else { return false }
         return length == answer.length && lastModified.isExactly(other)

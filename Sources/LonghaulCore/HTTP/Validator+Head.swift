@@ -1,5 +1,5 @@
 extension Validator {
-    /// What a response says of the version that it belongs to.
+    /// Reads from a response the validator of the version that it belongs to.
     ///
     /// - Parameter start: Where the body begins in the file, for FTP and SFTP answers that name
     ///   only the bytes to come.
@@ -55,8 +55,8 @@ extension Validator {
         etag == nil && lastModifiedIsStrong ? lastModified : nil
     }
 
-    /// Whether bytes of two answers with this validator may be put together without looking at them
-    /// (RFC 9110 §15.3.7.3). Parallel segments need it.
+    /// Bytes of two answers with this validator may be joined without a comparison (RFC 9110
+    /// §15.3.7.3). Parallel segments need that.
     package var isStrong: Bool { strongTag != nil || strongDate != nil }
 
     /// Nothing that could tell this version from another.

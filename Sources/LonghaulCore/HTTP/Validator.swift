@@ -1,11 +1,11 @@
-/// What pins the version of the remote representation that a part file holds bytes of. Stored in
-/// the transaction that stores offsets.
+/// Pins the version of the remote representation that a part file holds bytes of. Stored in the
+/// transaction that stores offsets.
 package struct Validator: Hashable, Sendable, Codable {
-    /// As sent, with quotes, and with `W/` when weak.
+    /// Entity tag as sent, with quotes, and with `W/` when weak.
     package var etag: String?
     /// The Last-Modified field as sent: If-Range wants it back byte for byte (RFC 9110 §13.1.5).
     package var lastModified: String?
-    /// Whether `lastModified` was strong when it was received (RFC 9110 §8.8.2.2).
+    /// `lastModified` was strong when it was received (RFC 9110 §8.8.2.2).
     package var lastModifiedIsStrong: Bool
     /// Length of the whole representation.
     package var length: Int64?
@@ -23,7 +23,7 @@ package struct Validator: Hashable, Sendable, Codable {
     /// Bytes are held that came under another name, by length and overlap alone.
     package var isJoined: Bool?
 
-    /// What a server calls a version.
+    /// Names that a server gives a version.
     package struct Name: Hashable, Sendable, Codable {
         package var etag: String?
         package var lastModified: String?
@@ -60,7 +60,7 @@ extension Validator {
         origin = name?.origin
     }
 
-    /// What of it holds for another URL of the same bytes: the length, and a digest.
+    /// The part that holds for another URL of the same bytes: length and digest.
     package var withoutIdentity: Validator {
         Validator(length: length, digest: digest)
     }

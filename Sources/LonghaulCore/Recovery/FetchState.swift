@@ -1,4 +1,4 @@
-/// What is known of a fetch: one row of the store, saved whole. Exists from the first claim until
+/// State of a fetch: one row of the store, saved whole. The row exists from the first claim until
 /// the transfer is completed, or is cancelled or removed with its bytes.
 package struct FetchState: Hashable, Sendable {
     package var id: FetchID
@@ -6,9 +6,9 @@ package struct FetchState: Hashable, Sendable {
     package var generation: Int64 = 1
     /// Absolute path of the part file; empty until the first claim has named it.
     package var partPath: String = ""
-    /// Which file that is. `nil` until it was first created.
+    /// Identity of the part file. `nil` until it was first created.
     package var partIdentity: FileIdentity?
-    /// Where its disk was mounted then; `nil` = it was that of `/`, or it could not be told.
+    /// Mount point of the part file's disk when the file was created; `nil` = `/`, or unknown.
     package var partMount: String?
     /// Bytes known durable. Committed after the sync that made them so, never before.
     package var durable = ByteRanges()
@@ -42,22 +42,22 @@ package struct FetchState: Hashable, Sendable {
     /// to that. Committed before the rename, so that a successor knows where to look; `nil` again
     /// once the file was found under the part's name.
     package var publication: String?
-    /// What the server said of the representation, where the request asks to keep it.
+    /// Facts that the server gave about the representation, where the request asks to keep them.
     package var response: TransferResponse? {
         get { keptResponse?.value }
         set { keptResponse = newValue.map(CopyOnWrite.init) }
     }
-    /// It was made ready for a connection that others had then, and nothing was recorded since of
-    /// what it moves.
+    /// The fetch was made ready for a connection that others had then, and none of its bytes were
+    /// recorded since.
     package var isPrefetched = false
-    /// Of an upload: what is known of the server's side. ``durable`` is then what the server has
-    /// acknowledged, and there is no part file.
+    /// State of the server's side, for uploads only. ``durable`` is then the offset that the server
+    /// has acknowledged, and there is no part file.
     package var upload: UploadState? {
         get { keptUpload?.value }
         set { keptUpload = newValue.map(CopyOnWrite.init) }
     }
-    /// Which of several transfers leads it; `nil` = it has never been shared. Read here; written
-    /// where that changes, and not with the rest.
+    /// Transfer that leads the fetch; `nil` = the fetch has never been shared. Read here; written
+    /// where the leader changes, and not with the rest.
     package var leader: TransferID?
     /// Most fetches have neither: a state is copied at every step, and these would double it.
     private var keptResponse: CopyOnWrite<TransferResponse>?
@@ -67,7 +67,7 @@ package struct FetchState: Hashable, Sendable {
         self.id = id
     }
 
-    /// What the part file was made on.
+    /// Disk on which the part file was made.
     package var partDisk: MountedDisk? {
         guard let partMount, let partIdentity else { return nil }
         return MountedDisk(mountPoint: partMount, device: partIdentity.device)
@@ -83,9 +83,9 @@ package struct FetchState: Hashable, Sendable {
 /// How a file gets a name over FTP and SFTP that another file has, where the server does not
 /// replace it by renaming.
 package enum RemoteSwap: String, Hashable, Codable, Sendable {
-    /// By one request the old file is renamed aside and the new one in its place.
+    /// A single request renames the old file aside and puts the new one in its place.
     case swapping
-    /// That was refused, and the old file gets its name back if it had lost it.
+    /// The server refused the swap; the old file gets its name back if it had lost it.
     case restoring
     /// The old file may stand aside: a request was broken off, and the new one is renamed next.
     case unknown
@@ -93,8 +93,8 @@ package enum RemoteSwap: String, Hashable, Codable, Sendable {
     case tidying
 }
 
-/// What is known of an upload besides the offset that the server has acknowledged
-/// (``FetchState/durable``). A part of the fetch's row.
+/// State of an upload besides the offset that the server has acknowledged (``FetchState/durable``).
+/// A part of the fetch's row.
 package struct UploadState: Hashable, Codable, Sendable {
     /// `nil` = the server is still to be asked.
     package var dialect: UploadDialect?
@@ -105,7 +105,7 @@ package struct UploadState: Hashable, Codable, Sendable {
     package var isGuess = false
     /// The dialect is what the origin spoke before, perhaps at another URL.
     package var isRemembered = false
-    /// What the origin spoke before is not spoken at this URL.
+    /// The protocol that the origin spoke before is not spoken at this URL.
     package var mustDiscover = false
     /// The resource at the server that takes the bytes. Committed before any byte is sent to it.
     package var address: String?
@@ -122,18 +122,18 @@ package struct UploadState: Hashable, Codable, Sendable {
     package var mayHaveArrived = false
     /// Most bytes that the server takes in one request; of S3, the size of a part.
     package var appendLimit: Int64?
-    /// Of tus: a creation may carry bytes (the extension `creation-with-upload`).
+    /// A creation may carry bytes (tus extension `creation-with-upload`).
     package var takesBytesAtCreation = false
-    /// Of tus: uploads can be deleted (the extension `termination`); `nil` = not asked.
+    /// Uploads can be deleted (tus extension `termination`); `nil` = not asked.
     package var terminates: Bool?
-    /// Of S3: the entity tags of the parts that the server has, from the first one on; empty where
-    /// it has not got that part yet.
+    /// Entity tags of the S3 parts that the server has, from the first one on; empty where the
+    /// server has not got that part yet.
     package var partTags: [String] = []
-    /// Of S3: the parts up to this one are compared with the server's list; `nil` = none is.
+    /// Last S3 part that is compared with the server's list; `nil` = none is.
     package var listedThrough: Int?
-    /// Of S3: when the upload began, by the server's clock.
+    /// Moment at which the S3 upload began, by the server's clock.
     package var begunAt: Timestamp?
-    /// Of S3: the server does not know the upload any more, and may have made the object of it.
+    /// The S3 server does not know the upload any more, and may have made the object of it.
     package var isForgotten = false
     /// Over FTP and SFTP, where the server has refused to rename the file to the target.
     package var swap: RemoteSwap?

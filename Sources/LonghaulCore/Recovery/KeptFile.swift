@@ -53,11 +53,11 @@ extension FetchState {
         partIdentity.map { OrphanedPart(path: partPath, identity: $0) }
     }
 
-    /// What is to be deleted when its bytes are given up. The file is under one of two names: the
-    /// directory could not be synced after it had been renamed.
-    /// What is recorded as the part file is the one that failed its digest, under its new name.
+    /// The recorded part file is the one that failed its digest, under its new name.
     package var isPartMovedAside: Bool { BadFile.isName(partPath) }
 
+    /// Files to delete when the bytes are given up. The part file is under one of two names: the
+    /// directory could not be synced after the rename.
     package var orphanedParts: [OrphanedPart] {
         guard let partIdentity else { return [] }
         return [partPath, publication].compactMap { $0 }.map {

@@ -1,5 +1,5 @@
-/// Which bytes are asked for, and what will prove that they belong to the same version as those
-/// held.
+/// Range of bytes that a request asks for, and the proof that they belong to the same version as
+/// the bytes held.
 package struct RangeRequest: Hashable, Sendable {
     package enum Proof: Hashable, Sendable {
         /// Nothing is held: the whole file, no Range.
@@ -21,13 +21,15 @@ package struct RangeRequest: Hashable, Sendable {
         case restarting(RestartReason)
     }
 
-    /// What another name for the version means, from the origin that gave the first one.
+    /// Meaning of another name for the version, if it comes from the origin that gave the first
+    /// one.
     package enum Names: Hashable, Sendable {
         /// Another version.
         case prove
-        /// With the same date and length nothing: its servers have entity tags of their own.
+        /// The other name means nothing if date and length agree: the origin's servers have entity
+        /// tags of their own.
         case varyByTag
-        /// With the same length nothing: the user's digest decides in the end.
+        /// The other name means nothing if the length agrees: the user's digest decides in the end.
         case yieldToDigest
     }
 
@@ -42,12 +44,12 @@ package struct RangeRequest: Hashable, Sendable {
     package var isExtra: Bool
     /// Content coding of the bytes held; `nil` = identity.
     package var heldCoding: String?
-    /// Not the transfer's own URL is asked: no answer costs what is held.
+    /// The request goes to a mirror: no answer to it discards the bytes held.
     package var isForMirror = false
-    /// By the file's name it is no page.
+    /// The file's name is not that of a page.
     package var isForNoPage = false
     package var names = Names.prove
-    /// What a cache on the way has stored is of no use.
+    /// The request bypasses caches on the way: their stored answer is of no use.
     package var bypassesCaches = false
 
     package init(
@@ -72,7 +74,7 @@ package struct RangeRequest: Hashable, Sendable {
         }
     }
 
-    /// Whether the request carries If-Range.
+    /// The request carries If-Range.
     package var isConditional: Bool {
         switch proof {
         case .entityTag, .date: true
@@ -80,8 +82,9 @@ package struct RangeRequest: Hashable, Sendable {
         }
     }
 
-    /// What the request adds to the user's header fields (HTTP only). Identity: a content coding
-    /// would move the bytes (RFC 9110 §14.2: ranges count in the coded representation).
+    /// Fields that the request adds to the user's header fields (HTTP only). Accept-Encoding is
+    /// identity: a content coding would move the bytes (RFC 9110 §14.2: ranges count in the coded
+    /// representation).
     package var headers: HeaderFields {
         var fields = HeaderFields()
         fields.append(name: "Accept-Encoding", value: "identity")

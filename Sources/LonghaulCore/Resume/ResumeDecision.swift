@@ -1,4 +1,4 @@
-/// What the head of an answer means for the bytes that are held and for those that follow it.
+/// Meaning of an answer's head for the bytes held and for the bytes that follow the head.
 package enum ResumeDecision: Hashable, Sendable {
     /// The whole file begins, nothing was held. The length, where the head tells it.
     case fresh(Validator, length: Int64?)
@@ -30,7 +30,7 @@ package enum ResumeDecision: Hashable, Sendable {
         /// 206 to If-Range that does not say which version it is of (RFC 9110 §15.3.7 demands the
         /// ETag).
         case versionMissing
-        /// It comes from a server that may have names of its own for the version.
+        /// The answer comes from a server that may have names of its own for the version.
         case otherName
         /// 416, or a 206 with nothing new, although the server says that it has more bytes.
         case rangeRefused
@@ -41,8 +41,8 @@ package enum ResumeDecision: Hashable, Sendable {
 package struct ResumeJudgement: Hashable, Sendable {
     package var decision: ResumeDecision
     package var learned: OriginLesson?
-    /// What comes is of the version that is held by length and overlap (or digest) alone: its
-    /// server calls that otherwise, or may.
+    /// The body belongs to the held version by length and overlap (or digest) alone: its server
+    /// gives the version another name, or may.
     package var isUnderOtherName = false
 
     package init(_ decision: ResumeDecision, learned: OriginLesson? = nil) {
@@ -51,15 +51,15 @@ package struct ResumeJudgement: Hashable, Sendable {
     }
 }
 
-/// What an answer shows of its origin's ways; kept in ``OriginMemory``.
+/// Behaviour of an origin that an answer shows; kept in ``OriginMemory``.
 package enum OriginLesson: Hashable, Sendable {
     case ignoresRanges
     case mishandlesIfRange
-    /// It has answered a range with that range.
+    /// The origin answered a range with that range.
     case honoursRanges
     /// And under If-Range.
     case honoursIfRange
-    /// What it speaks for uploads; `nil` = that is to be found out again.
+    /// Upload protocol that the origin speaks; `nil` = to be found out again.
     case uploads(UploadDialect?)
 }
 
@@ -78,7 +78,7 @@ extension OriginMemory {
 }
 
 extension ResumeDecision {
-    /// What the transport does with the body before anything has been committed.
+    /// Treatment of the body by the transport before anything has been committed.
     ///
     /// A long new body is held back until its validator is in the store: bytes on disk without the
     /// version that they are of could not be resumed. A short one is not worth the wait: its
@@ -96,7 +96,7 @@ extension ResumeDecision {
         }
     }
 
-    /// What is held stays, and the body adds to it.
+    /// The bytes held stay, and the body adds to them.
     var isOfHeldVersion: Bool {
         switch self {
         case .append, .skip: true
@@ -106,7 +106,8 @@ extension ResumeDecision {
         }
     }
 
-    /// Where the body goes, once the engine lets it proceed; `nil` when none is taken.
+    /// Place in the file to which the body goes, once the engine lets it proceed; `nil` when no
+    /// body is taken.
     package var bodyPlan: BodyPlan? {
         switch self {
         case .fresh(_, let length): BodyPlan(position: 0, end: length)

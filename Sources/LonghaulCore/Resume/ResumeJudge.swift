@@ -24,7 +24,7 @@ struct ResumeJudge {
         // No source could prove anything: there is no better than this mirror.
         case .restart(.nothingToProve, _): return judgement
         case .restart(let reason, _), .restartFromZero(let reason):
-            // What is held is for the transfer's own URL to give up.
+            // Only an answer from the transfer's own URL may discard the bytes held.
             return ResumeJudgement(.fail(FailureTable.mirror(reason)))
         case .fresh, .append, .skip, .alreadyComplete, .dropSegment, .redirect, .empty, .fail:
             return judgement
@@ -90,8 +90,8 @@ struct ResumeJudge {
         isUnderOtherName(answer) ? pinned.withoutIdentity.match(answer) : pinned.match(answer)
     }
 
-    /// What is asked under a name that says nothing of the answer: the same range without If-Range
-    /// shows whether it is the same version all the same, where its length is known.
+    /// Asks again after a conditional request under a name that tells nothing about the answer: the
+    /// same range without If-Range shows whether the version is the same, if its length is known.
     private func askedByOtherName(_ answer: Validator, _ match: VersionMatch) -> ResumeJudgement? {
         guard ask.isConditional, match == .unknown, isUnderOtherName(answer) else { return nil }
         return ResumeJudgement(
@@ -163,7 +163,8 @@ struct ResumeJudge {
                 .restart(.validatorMissing, answer), learned: ignoresRanges ? lessonOfFull : nil)
         case .same: return skip(answer, comparing: 0)
         case .similar, .unknown:
-            // As good as a plain Range: what agrees is weak, so that the overlap has to agree too.
+            // The answer proves as much as one to a plain Range: the validator that agrees is weak,
+            // so the overlap has to agree too.
             return skip(answer, comparing: min(ask.position, Limits.overlapBytes))
         }
     }
@@ -202,7 +203,7 @@ struct ResumeJudge {
         }
     }
 
-    /// Of a whole file, in the pinned version, where a part had been asked for.
+    /// Lesson of a whole file, in the pinned version, in answer to a request for a part.
     private var lessonOfFull: OriginLesson? {
         guard ask.sendsRange, head.scheme == .http else { return nil }
         return ask.isConditional && !head.headers.refusesRanges
@@ -244,12 +245,12 @@ struct ResumeJudge {
         if let judgement = askedByOtherName(answer, match) { return judgement }
         switch ask.proof {
         case .entityTag:
-            // It must be there (RFC 9110 §15.3.7).
-            // A proxy that marks it weak on the way may answer with bytes that are not the same.
+            // The tag must be present (RFC 9110 §15.3.7). A proxy that marks the tag weak on the
+            // way may answer with other bytes.
             if answer.etag == nil || match == .similar { return versionMissing }
         case .date:
-            // It may be left out there, but then a server that ignores If-Range looks just the
-            // same: the overlap has to prove it.
+            // The date may be absent here, but a server that ignores If-Range answers in the same
+            // way: the overlap has to prove the version.
             if answer.lastModified == nil { return versionMissing }
         case .overlap:
             let comparesAll = overlap == ask.position
@@ -278,7 +279,7 @@ struct ResumeJudge {
         return ResumeJudgement(.append(plan))
     }
 
-    /// Of a version under another name nothing is known but the length.
+    /// The length is a proof; it is the only one for a version under another name.
     private func provesByLength(_ answer: Validator) -> Bool {
         pinned.length != nil || !isUnderOtherName(answer)
     }
@@ -298,7 +299,7 @@ struct ResumeJudge {
     /// not be held yet: it is passed over.
     private var overlap: Int64 { ask.isExtra ? ask.overlap : ask.overlap + early }
 
-    /// Where the answer's bytes end in the file.
+    /// End of the answer's bytes in the file.
     private var rangeEnd: Int64? {
         guard case .bytes(let range, _) = head.contentRange else { return nil }
         return range.upperBound
@@ -350,14 +351,15 @@ struct ResumeJudge {
             return ResumeJudgement(.alreadyComplete(length: total))
         }
         if ask.position < total {
-            // It has the bytes and refuses them.
+            // The server has the bytes and refuses them.
             return ResumeJudgement(ask.isExtra ? .dropSegment : .empty(.rangeRefused))
         }
         return ResumeJudgement(.restartFromZero(.rangeNotSatisfiable(total: total)))
     }
 
-    /// With If-Range, another version would have been answered with 200 (RFC 9110 §13.1.5 comes
-    /// before §14.2); without, the tag or date must have come along.
+    /// The answer proves that the version is the same. With If-Range, another version would have
+    /// been answered with 200 (RFC 9110 §13.1.5 comes before §14.2); without it, the tag or date
+    /// must be in the answer.
     private func provesSameVersion(_ answer: Validator) -> Bool {
         switch match(answer) {
         case .same: true

@@ -1,5 +1,5 @@
 extension FailureTable {
-    /// Of a request that libcurl gave up (CURLcode, libcurl-errors(3)).
+    /// Classifies a request that libcurl gave up (CURLcode, libcurl-errors(3)).
     ///
     /// - Parameters:
     ///   - text: libcurl's own words; shown, except for what a terminal would obey.
@@ -165,8 +165,8 @@ extension FailureTable {
         }
     }
 
-    /// What does not pass by waiting. Up to TLS 1.2 a server that wants a certificate may say no
-    /// more than that the handshake failed (RFC 5246 §7.2.2).
+    /// Failures of the handshake that waiting does not cure. Up to TLS 1.2 a server that wants a
+    /// certificate may say no more than that the handshake failed (RFC 5246 §7.2.2).
     private static func handshakeRow(_ text: String) -> Row? {
         if text.contains("alert handshake failure") {
             return Row(
@@ -223,7 +223,7 @@ extension FailureTable {
         }
     }
 
-    /// What we asked of libcurl, or what this machine lacks.
+    /// Faults of our own use of libcurl, and of this machine.
     private static func localRow(_ code: Int32, text: String) -> Row? {
         switch code {
         case 1, 4, 37, 48:
@@ -256,9 +256,9 @@ extension FailureTable {
     }
 }
 
-/// What FTP servers say in words only: 530 refuses a password and a client too many alike.
+/// Facts that FTP servers tell in words only: 530 refuses a password and a client too many alike.
 enum FTPReply {
-    /// Whether a login was refused for want of room, and may do later as it is.
+    /// The server refused the login for want of room; the same login may succeed later.
     static func tellsOfNoRoom(_ reply: String) -> Bool {
         let reply = reply.lowercased()
         // Too many wrong passwords are no crowd.
@@ -266,7 +266,7 @@ enum FTPReply {
         return reply.hasPrefix("421") || aboutRoom.contains { reply.contains($0) }
     }
 
-    /// Of proftpd, pure-ftpd, vsftpd, FileZilla, IIS, wu-ftpd and their kin.
+    /// Phrases of proftpd, pure-ftpd, vsftpd, FileZilla, IIS, wu-ftpd and their kin.
     private static let aboutRoom = [
         "too many", "maximum", "max number", "max clients", "limit reached", "limit exceeded",
         "already connected", "already logged in", "try again", "try later", "try back later",
@@ -276,8 +276,8 @@ enum FTPReply {
         "fail", "attempt", "password", "incorrect", "invalid", "disabled", "banned", "blocked",
     ]
 
-    /// Whether a file is refused because it was asked for from an offset: servers that take REST
-    /// and then say no to RETR.
+    /// The server refused the file because of the offset: some servers accept REST and then refuse
+    /// RETR.
     static func refusesRestart(_ reply: String) -> Bool {
         reply.lowercased().contains("restart")
     }

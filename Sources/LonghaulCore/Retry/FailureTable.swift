@@ -1,4 +1,4 @@
-/// What each failure means. One table per source: the wire's facts, HTTP status, errno, and in its
+/// Meaning of each failure. One table per source: the wire's facts, HTTP status, errno, and in its
 /// own file libcurl's codes. Every sentence says what happened and what to do.
 package enum FailureTable {
     /// `nil` for what is no failure of its own: the engine stopped the request, or the judged head
@@ -41,12 +41,12 @@ package enum FailureTable {
             restart: reason)
     }
 
-    /// Of a mirror that has something else than what is held.
+    /// The mirror has another file than the one that is held.
     package static func mirror(_ reason: RestartReason) -> Failure {
         Failure(.permanent, LonghaulError(.serverError, "the mirror is of no use: \(reason)"))
     }
 
-    /// Of a source that is not asked: its server has asked for time, or does not answer.
+    /// The source is not asked: its server has asked for time, or does not answer.
     static func leftAlone(_ origin: OriginMemory, now: Timestamp) -> Failure {
         let wish = origin.pauseUntil.map { $0 - now } ?? 0
         return Failure(
@@ -55,7 +55,7 @@ package enum FailureTable {
             retryAfter: wish > 0 ? wish : nil)
     }
 
-    /// Of a page in the place of a file of which a part is held.
+    /// The answer is a page in place of the file of which a part is held.
     package static let foreignPage = Failure(
         .transient,
         LonghaulError(
@@ -98,7 +98,7 @@ package enum FailureTable {
 
     // MARK: HTTP
 
-    /// Of a status that brings no usable body.
+    /// Classifies a status that brings no usable body.
     package static func classify(status: Int, retryAfter: Double? = nil) -> Failure {
         let (kind, code, text) = meaning(ofStatus: status)
         var error = LonghaulError(code, text)
@@ -183,8 +183,8 @@ package enum FailureTable {
         }
     }
 
-    /// Of the status that a proxy refuses a tunnel with. Where it may pass, the server behind it is
-    /// as good as dead.
+    /// Classifies the status with which a proxy refuses a tunnel. If the refusal may pass, the
+    /// server behind the proxy counts as dead.
     private static func classify(proxyStatus status: Int) -> Failure {
         if status == 407 || status == 408 || status == 429 {
             var failure = classify(status: status)
@@ -204,7 +204,7 @@ package enum FailureTable {
         return Failure(isFinal ? .permanent : .transient, error, blamesOrigin: !isFinal)
     }
 
-    /// By the word of a SOCKS proxy, which is well itself.
+    /// Classifies the report of a working SOCKS proxy that it cannot reach the server.
     private static func classify(unreachedByProxy text: String) -> Failure {
         var error = LonghaulError(
             .network,
@@ -213,7 +213,7 @@ package enum FailureTable {
         return Failure(.transient, error, blamesOrigin: true)
     }
 
-    /// As a 4xx to CONNECT: it is no better at the next try.
+    /// The proxy forbids the server. As with a 4xx to CONNECT, the next attempt would fail as well.
     private static func classify(forbiddenByProxy text: String) -> Failure {
         var error = LonghaulError(
             .forbidden,
@@ -234,8 +234,8 @@ package enum FailureTable {
 
     // MARK: errno
 
-    /// Of a failed operation on the part file or its directory. Linux numbers, the same on all of
-    /// its architectures that Swift runs on.
+    /// Classifies a failed operation on the part file or its directory. The numbers are Linux's,
+    /// the same on all of its architectures that Swift runs on.
     package static func classify(errno: Int32) -> Failure {
         let kind: FailureClass
         let error: LonghaulError
@@ -275,7 +275,7 @@ package enum FailureTable {
         return Failure(kind, error)
     }
 
-    /// Of what disks and mounts say that went away.
+    /// Words for the errors of disks and mounts that went away.
     private static func words(_ errno: Int32) -> String? {
         switch errno {
         case 6, 19: "no such device"  // ENXIO, ENODEV

@@ -1,5 +1,5 @@
-/// What has been learned of an origin (scheme, host, port). Shared by all its transfers and kept in
-/// the store.
+/// Knowledge about an origin (scheme, host, port). Shared by all its transfers and kept in the
+/// store.
 package struct OriginMemory: Hashable, Sendable {
     package var origin: String
     /// Answers 200 to ranges although it sends a validator: one connection for a file. Ranges are
@@ -23,7 +23,7 @@ package struct OriginMemory: Hashable, Sendable {
     package var lastFailure: String?
     /// Measured throughput of one transfer, bytes per second, smoothed.
     package var bytesPerSecond: Double?
-    /// What it speaks for uploads; `nil` = not known.
+    /// Upload protocol that the origin speaks; `nil` = not known.
     package var uploads: UploadDialect?
 
     package init(origin: String) {
@@ -55,8 +55,8 @@ extension OriginMemory {
         // A line that brings bytes before it breaks is bad, not dead.
         guard failure.blamesOrigin, gained == 0 || failure.retryAfter != nil else { return }
         lastFailure = failure.error.message
-        // What was out when a pause began tells nothing new: a server that is away for a moment
-        // fails all requests that it has.
+        // Failures of requests that were out when a pause began tell nothing new: a server that is
+        // away for a moment fails all its requests.
         if !isCooling(at: now) {
             failures += 1
             let step = failure.asksForPause ? failures : failures - Limits.originFailures + 1
@@ -106,7 +106,7 @@ extension OriginMemory {
         coolDownUntil = max(moment, pauseUntil ?? moment)
     }
 
-    /// Whether a success would change anything.
+    /// A success would change the memory.
     package func mayRecover(at now: Timestamp) -> Bool {
         failures > 0 || (coolDownUntil != nil && !isPaused(at: now))
     }

@@ -1,10 +1,10 @@
-/// What becomes of a transfer whose attempt failed.
+/// Decides the next state of a transfer whose attempt failed.
 package enum RetryPolicy {
     package enum Verdict: Hashable, Sendable {
-        /// Not before this moment, from the bytes held. The count is what
-        /// ``FetchState/fruitlessAttempts`` becomes.
+        /// Continue from the bytes held, not before this moment. The count is the next value of
+        /// ``FetchState/fruitlessAttempts``.
         case retry(at: Timestamp, fruitlessAttempts: Int, because: LonghaulError)
-        /// Not before this moment, from zero.
+        /// Begin from zero, not before this moment.
         case restart(RestartReason, at: Timestamp, fruitlessAttempts: Int)
         /// When there is room again.
         case waitForStorage(LonghaulError)
@@ -13,7 +13,7 @@ package enum RetryPolicy {
         case fail(LonghaulError)
     }
 
-    /// What is known of the attempts so far.
+    /// The attempts so far.
     package struct Attempts: Hashable, Sendable {
         /// Attempts in a row without a gain, the failed one not counted.
         package var fruitless: Int
@@ -38,8 +38,8 @@ package enum RetryPolicy {
         }
     }
 
-    /// Whether so many more bytes are a reason to go on at once: a MiB, or a percent of the file.
-    /// With less, a server that gives a few bytes and breaks off would be asked without end.
+    /// So many more bytes are a reason to continue at once: a MiB, or a percent of the file. With a
+    /// smaller bound, a server that gives a few bytes and breaks off would be asked without end.
     ///
     /// - Parameter total: The length of the file; `nil` = unknown.
     package static func isGain(_ bytes: Int64, of total: Int64?) -> Bool {

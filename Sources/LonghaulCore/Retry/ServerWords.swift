@@ -1,4 +1,4 @@
-/// What a server says in the body of an answer that refuses a request, as one line for people.
+/// Reads the body of an answer that refuses a request, and gives one line for people.
 package enum ServerWords {
     /// `nil` = the body is empty, no text, or says nothing that is not in the status.
     package static func of(_ head: ResponseHead, _ body: [UInt8]) -> String? {
@@ -12,7 +12,7 @@ package enum ServerWords {
 
     private static func meaning(of text: String, _ bytes: [UInt8]) -> String {
         let text = String(text.drop(while: \.isWhitespace))
-        // Of S3, Azure, and others like them.
+        // S3, Azure and similar servers answer in this form.
         if let code = MarkupText.element("Code", in: bytes) {
             let message = MarkupText.element("Message", in: bytes).map { ": \($0)" } ?? ""
             return MarkupText.unescaped(code + message)
@@ -41,7 +41,7 @@ package enum ServerWords {
 }
 
 extension Failure {
-    /// With what the server says of it.
+    /// The failure with the server's words about it.
     ///
     /// - Parameters:
     ///   - head: The answer that is the reason; `nil` = none is.

@@ -1,4 +1,4 @@
-/// What is to be expected of a transfer, as far as it can be told.
+/// Expected course of a transfer, as far as it is known.
 public struct Forecast: Hashable, Sendable {
     /// When it starts, or may start at the latest; `nil` = it depends on conditions
     /// or other transfers.
@@ -8,7 +8,7 @@ public struct Forecast: Hashable, Sendable {
     /// The same in a sentence.
     public var text: String
 
-    /// By default no moments are known.
+    /// Creates a forecast; by default no moments are known.
     public init(startsAt: Timestamp? = nil, endsAt: Timestamp? = nil, text: String) {
         self.startsAt = startsAt
         self.endsAt = endsAt
@@ -74,7 +74,7 @@ extension Forecast {
             }
         } else if holds.required.isEmpty {
             let last = [transfer.waivesBy, transfer.waiverCheck].compactMap { $0 }.max()
-            // It gives up before that.
+            // A start after the deadline never comes.
             starts = last.map { opening.first(from: max($0, clock)) }.flatMap { latest in
                 latest < transfer.deadline ?? .distantFuture ? latest : nil
             }
@@ -128,7 +128,7 @@ private struct Opening {
     }
 }
 
-/// What waits are about, sorted.
+/// Reasons of the waits, sorted.
 private struct Holds {
     /// When the last wait is over that only needs time.
     var clock: Timestamp?
@@ -176,11 +176,11 @@ private struct Holds {
 }
 
 extension WaitReason {
-    /// Of a condition that is not insisted on.
+    /// The reason is a condition that is preferred, not required.
     package var isPreference: Bool { required?.hasSuffix(WaitReason.preferredMark) ?? false }
 
     static let preferredMark = " (preferred)"
 
-    /// What a transfer requires of the network besides that there is one.
+    /// Requirement of a transfer on the network, besides that there is one.
     static let unmeteredNetwork = "unmetered"
 }

@@ -1,7 +1,7 @@
 /// Why limits hold a transfer back: decided and said in one way, for the plan and for `why` in
 /// another process.
 extension SchedulerLimits {
-    /// What holds one more transfer back from an origin; `nil` = nothing.
+    /// Reason why an origin takes no further transfer now; `nil` = it takes one.
     func blockage(of origin: OriginState, connections: Int, since: Timestamp?) -> WaitReason? {
         let allowed: Int
         switch origin.health {
@@ -24,7 +24,7 @@ extension SchedulerLimits {
             current: "\(connections)", since: since)
     }
 
-    /// Whether an origin can take no more until one of its transfers gives its place back.
+    /// The origin can take no more until one of its transfers gives its place back.
     package func isFull(_ origin: OriginState, connections: Int) -> Bool {
         blockage(of: origin, connections: connections, since: nil).map { $0.nextCheck == nil }
             ?? false
@@ -32,14 +32,14 @@ extension SchedulerLimits {
 
 }
 
-/// What is in use of an engine's limits, and what is left of its time.
+/// Used part of an engine's limits, and the rest of its time.
 struct PlacesInUse {
     var running = 0
     var discretionary = 0
     let box: TimeBox?
 
-    /// What holds back a candidate whose conditions hold and whose origin takes one more; `nil` =
-    /// nothing.
+    /// Reason why a candidate does not start although its conditions hold and its origin takes one
+    /// more; `nil` = none.
     ///
     /// - Parameters:
     ///   - needsPlace: Not where it is only made ready for a connection that others have.
@@ -71,8 +71,9 @@ struct PlacesInUse {
 }
 
 extension TimeBox {
-    /// What does not fit is begun in the first half all the same, unless all of it would be lost at
-    /// the end; `nil` = it may begin.
+    /// Reason why the length of a transfer holds it back; `nil` = it may begin. A transfer that
+    /// does not fit still begins in the first half of the time, unless all of it would be lost at
+    /// the end.
     fileprivate func blockage(
         ofSeconds seconds: Double?, isUnresumable: Bool, since: Timestamp?
     ) -> WaitReason? {

@@ -8,11 +8,11 @@ package struct SchedulerPolicy: Sendable {
     }
 
     package struct Plan: Hashable, Sendable {
-        /// In the order in which they start.
+        /// Transfers to start, in order.
         package var starts: [TransferID] = []
         /// The one of them that starts because it has waited longest, out of the order.
         package var overdue: TransferID?
-        /// Those of them that are made ready for a connection that others have now.
+        /// Transfers among the starts that are made ready for a connection that others have now.
         package var prefetched: Set<TransferID> = []
         /// Running ones that lost what they need; their bytes are kept.
         package var stops: [Waiting] = []
@@ -31,7 +31,7 @@ package struct SchedulerPolicy: Sendable {
         /// When the clock alone changes the plan.
         package var nextWake: Timestamp? { [nextStart, nextStop].compactMap { $0 }.min() }
 
-        /// Whether a free place would let one of the candidates start. It would not where a server
+        /// A free place would let one of the candidates start. A place does not help where a server
         /// has asked for a pause, or where the time box is too short.
         package var isPlaceAwaited: Bool {
             waiting.contains { $0.reason.reason != .engine && $0.reason.nextCheck == nil }
@@ -64,7 +64,7 @@ package struct SchedulerPolicy: Sendable {
             return gate.isOpen ? nil : Waiting(id: transfer.id, reasons: gate.reasons)
         }
         var gates = GateTable(snapshot: snapshot, isRunning: false, now: now)
-        // Those hold their places until they have left the wire.
+        // Transfers that stop hold their places until they have left the wire.
         var turn = SchedulerTurn(
             limits: limits, running: running, origins: origins, box: box, now: now)
         turn.plan.stops = stops
@@ -79,7 +79,7 @@ package struct SchedulerPolicy: Sendable {
         }
         for eligibility in ready { _ = gates.gate(of: eligibility) }
         turn.startOverdue(&open)
-        // What fits into the box goes first; the rest is cut at its end.
+        // Candidates that fit into the box go first; the others are cut at its end.
         let fits = { (candidate: Candidate) in candidate.fits(box) }
         for (_, group) in grouped(open.filter(fits), now: now) { turn.serve(group) }
         for (_, group) in grouped(open.filter { !fits($0) }, now: now) { turn.serve(group) }
@@ -90,7 +90,7 @@ package struct SchedulerPolicy: Sendable {
         return turn.plan
     }
 
-    /// By rank, best first; inside by slack, then age.
+    /// Groups candidates by rank, best first; inside a group by slack, then age.
     private func grouped(_ head: [Candidate], now: Timestamp) -> [(Rank, [Candidate])] {
         let sorted = head.map { (Rank($0, now: now), $0) }.sorted { left, right in
             left.0 != right.0 ? left.0 < right.0 : left.1.isBefore(right.1, now: now)
@@ -157,16 +157,16 @@ package struct SchedulerLimits: Hashable, Codable, Sendable {
     /// Places that origins which fail may have before others.
     var runningFailing: Int { running / 4 }
 
-    /// With few places there is none to spare.
+    /// Places that discretionary transfers may have; if there are few places, none is reserved.
     var runningDiscretionary: Int { max(running - reserved, (running + 1) / 2) }
 }
 
-/// What becomes of transfers that nothing lets resume when the time of an engine is over: of
-/// downloads without a proof of what is there, and of plain uploads. A POST that may not be sent
-/// twice is finished by either.
+/// Treatment of transfers that cannot be resumed when the time of an engine is over: downloads
+/// without a proof of the bytes held, and plain uploads. Both policies finish a POST that may not
+/// be sent twice.
 public enum UnresumablePolicy: String, Codable, Sendable, CaseIterable {
-    /// They are stopped with all others. From then on they begin only where they are expected to
-    /// end in the time that is left, or where the time is not bounded.
+    /// Such transfers are stopped with all others. From then on they begin only where they are
+    /// expected to end in the time that is left, or where the time is not bounded.
     case wait
     /// The engine stays until those that run have ended; it begins nothing meanwhile.
     case finish
@@ -199,17 +199,17 @@ package struct Candidate: Hashable, Sendable {
     package var id: TransferID
     package var session: String
     package var origin: OriginID
-    /// Where it may begin as well; given only while its own origin is avoided.
+    /// Other origins where the transfer may begin; given only while its own origin is avoided.
     package var mirrors: [OriginID] = []
     package var priority: Priority
-    /// What it has to wait for besides its turn.
+    /// Conditions that the transfer waits for, besides its turn.
     package var eligibility: EligibilityKey
-    /// Since when it may begin as far as time goes.
+    /// Moment from which the transfer's times allow it to begin.
     package var waitingSince: Timestamp
     package var deadline: Timestamp?
-    /// What it may take, by its size and the origin's throughput; `nil` = unknown.
+    /// Expected duration by size and the origin's throughput; `nil` = unknown.
     package var expectedSeconds: Double?
-    /// What has come of it so far cannot be continued: it has to end in one go.
+    /// Bytes received so far cannot be continued: the transfer has to end in one go.
     package var isUnresumable = false
 
     package init(
@@ -227,7 +227,7 @@ package struct Candidate: Hashable, Sendable {
         self.expectedSeconds = expectedSeconds
     }
 
-    /// What bytes take at a rate; `nil` = unknown.
+    /// Duration of so many bytes at a rate; `nil` = unknown.
     package static func seconds(bytes: Int64?, rate: Double?) -> Double? {
         guard let bytes, let rate, rate > 0 else { return nil }
         return Double(bytes) / rate
@@ -281,7 +281,7 @@ package struct Running: Hashable, Sendable {
     package var session: String
     package var origin: OriginID
     package var connections: Int
-    /// Where it counts.
+    /// Class in which the transfer counts.
     package var eligibility: EligibilityKey
     /// Any of these lets it run; empty = ``eligibility`` does.
     package var anyOf: [EligibilityKey] = []
@@ -304,7 +304,7 @@ package struct Running: Hashable, Sendable {
 }
 
 package struct OriginState: Hashable, Sendable {
-    /// What its transfers may expect of it. A server that does not answer occupies a place for as
+    /// Prospects of an origin's transfers. A server that does not answer occupies a place for as
     /// long as each attempt may take: servers that answer, or are untried, must not wait behind it.
     package enum Standing: Hashable, Sendable {
         case answers

@@ -1,6 +1,6 @@
-/// What the fetch heeds of all that it serves: always the least strict.
+/// Settings of the fetch, merged from all its subscribers: always the least strict.
 extension Subscribers {
-    /// Those whose word counts; all of them where none wants to run.
+    /// Subscribers whose settings count; all of them if none wants to run.
     private var heeded: [Subscriber] {
         if followers.isEmpty { return [leader] }
         let wanted = wanted
@@ -22,7 +22,8 @@ extension Subscribers {
         request.options.retries = freest(options.map(\.retries))
         request.options.unreachableAttempts = freest(options.map(\.unreachableAttempts))
         request.options.stallTimeout = options.map(\.stallTimeout).max() ?? 60
-        // One that can wait for space does; a command in the foreground waits with it.
+        // The fetch waits for space if one subscriber can; a command in the foreground waits with
+        // it.
         request.options.failOnFullDisk = options.allSatisfy(\.failOnFullDisk)
         return request
     }
@@ -45,7 +46,7 @@ extension Subscribers {
         eligibilities.reduce(ConditionNeeds()) { $0.union($1.interest) }
     }
 
-    /// Where it counts among what runs: with those that are not discretionary, if one is not.
+    /// Class in which the running fetch counts: not discretionary, if one subscriber is not.
     package var eligibility: EligibilityKey {
         if followers.isEmpty { return leader.eligibility }
         let eligibilities = eligibilities
@@ -53,7 +54,8 @@ extension Subscribers {
             ?? leader.eligibility
     }
 
-    /// Whether the time of one has come. A fetch runs for the first of them; the others come along.
+    /// The time of at least one subscriber has come. A fetch runs for the first of them; the others
+    /// come along.
     package func isTimely(now: Timestamp) -> Bool {
         heeded.contains { ($0.request.earliestBegin ?? now) <= now }
     }

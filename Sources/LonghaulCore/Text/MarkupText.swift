@@ -9,7 +9,7 @@ enum MarkupText {
         return String(text[open.upperBound..<close.lowerBound])
     }
 
-    /// What stands between the tags.
+    /// The text between the tags.
     static func withoutTags(_ text: String) -> String {
         var result = ""
         var isTag = false

@@ -5,7 +5,7 @@ package enum FileNaming {
     /// The name when the source gives none.
     package static let fallback = "download"
 
-    /// By the last path segment of the URL, percent-decoded and sanitised.
+    /// Name from the last path segment of the URL, percent-decoded and sanitised.
     package static func name(from url: URLParts) -> String {
         named(by: url) ?? fallback
     }
@@ -52,7 +52,8 @@ package enum FileNaming {
                 scalars.append(scalar)
             }
         }
-        // Not characters: a dot with a mark on it is another one, and hides the file all the same.
+        // The loop compares scalars: a dot with a combining mark is another character, and hides
+        // the file all the same.
         var text = scalars[...]
         while let first = text.first, first == "." || first.properties.isWhitespace {
             text.removeFirst()
@@ -63,7 +64,7 @@ package enum FileNaming {
             String(text), toBytes: Limits.fileNameBytes - Limits.fileNameDecorationBytes)
     }
 
-    /// Whether the name has an extension, and none of those that pages have.
+    /// The name has an extension, and none of those that pages have.
     package static func isOfNoPage(_ path: String) -> Bool {
         let name = path[(path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)...]
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
@@ -81,7 +82,7 @@ package enum FileNaming {
             stem: stem, suffix: " (\(number))\(suffix)", toBytes: Limits.fileNameBytes)
     }
 
-    /// What is before the last slash, or slashes; empty for a file of the root.
+    /// The path before the last slash, or slashes; empty for a file of the root.
     package static func directory(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
         var directory = path[..<slash]
@@ -111,7 +112,7 @@ package enum FileNaming {
     package static func prefix(_ text: String, bytesMax: Int) -> Substring {
         if text.utf8.count <= bytesMax { return text[...] }
         var end = text.utf8.index(text.startIndex, offsetBy: max(0, bytesMax))
-        // From the front: where a flag ends cannot be seen from behind without looking at all.
+        // The scan starts at the front: the end of a flag cannot be found from behind.
         var kept = text.startIndex
         while kept < end {
             let next = text.index(after: kept)
@@ -152,7 +153,7 @@ package enum FileNaming {
 package enum BadFile {
     package static let suffix = ".longhaul-bad"
 
-    /// Whether a path is such a name, numbered (`.2`) where the plain one was taken.
+    /// The path is such a name, numbered (`.2`) where the plain one was taken.
     package static func isName(_ path: String) -> Bool {
         let number = path.utf8.reversed().prefix { (0x30...0x39).contains($0) }.count
         let plain = number > 0 ? path.utf8.dropLast(number + 1) : path.utf8[...]

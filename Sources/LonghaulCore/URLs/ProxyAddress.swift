@@ -1,12 +1,12 @@
-/// What may be given as a proxy: what libcurl takes (CURLOPT_PROXY(3)), looked at before it is
-/// recorded. libcurl would find fault only when the transfer runs, and would quote it as given.
+/// Checks the address of a proxy before it is recorded, by the rules of libcurl (CURLOPT_PROXY(3)).
+/// libcurl would find the fault only when the transfer runs, and would quote the address as given.
 package enum ProxyAddress {
     /// `socks` is another word for `socks4`.
     private static let schemes: Set<String> = [
         "http", "https", "socks", "socks4", "socks4a", "socks5", "socks5h",
     ]
 
-    /// Whether the proxy is on this machine.
+    /// The proxy is on this machine.
     package static func isLoopback(_ text: String) -> Bool {
         guard let host = try? URLParts(withoutUser(text)).host else { return false }
         return Loopback.isLoopback(host: host)
@@ -18,7 +18,7 @@ package enum ProxyAddress {
         if text.isEmpty { return }
         let (scheme, rest) = parts(of: text)
         if let scheme, !schemes.contains(scheme.lowercased()) { throw .unsupportedScheme }
-        // Where a user was meant, what follows the slash would be taken for a path and be shown.
+        // A slash in the user information would make libcurl take the rest for a path and show it.
         let afterHost = rest.utf8.drop { $0 != 0x2F && $0 != 0x3F && $0 != 0x23 }
         if afterHost.contains(UInt8(ascii: "@")) { throw .badUser }
         do throws(URLProblem) {
@@ -38,7 +38,7 @@ package enum ProxyAddress {
         return rest.utf8.lastIndex(of: UInt8(ascii: "@")).map { rest[..<$0] }
     }
 
-    /// As a URL. libcurl takes what is before the last @ for the user of a proxy.
+    /// The address as a URL. libcurl takes the text before the last @ for the user of a proxy.
     private static func withoutUser(_ text: String) -> String {
         let rest = parts(of: text).rest
         return "http://\(userInfo(of: text).map { rest[$0.endIndex...].dropFirst() } ?? rest)"

@@ -6,7 +6,7 @@
 package struct URLParts: Hashable, Sendable {
     package let url: String
     package let scheme: Scheme
-    /// As written, after the user information; an IPv6 address without its brackets.
+    /// Host as written, after the user information; an IPv6 address without its brackets.
     private let hostBytes: Range<Int>
     private let userInfoBytes: Range<Int>
     private let pathBytes: Range<Int>
@@ -58,7 +58,7 @@ package struct URLParts: Hashable, Sendable {
     package var query: String? { hasQuery ? slice(queryBytes) : nil }
     package var fragment: String? { hasFragment ? slice(fragmentBytes) : nil }
 
-    /// What follows the last slash of the path, as written.
+    /// The text after the last slash of the path, as written.
     package var lastPathSegment: Substring {
         let path = url.utf8.dropFirst(pathBytes.lowerBound).prefix(pathBytes.count)
         guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return Substring(path) }

@@ -1,4 +1,4 @@
-/// One pass over the bytes of a URL (RFC 3986 §3), without allocating.
+/// Scans the bytes of a URL once (RFC 3986 §3), without allocating.
 struct URLScanner {
     struct Found {
         var scheme: URLParts.Scheme

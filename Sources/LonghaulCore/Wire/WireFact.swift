@@ -1,4 +1,5 @@
-/// What the transport reports. It decides nothing: the engine turns facts into what happens next.
+/// A report of the transport. The transport decides nothing: the engine turns facts into what
+/// happens next.
 package enum WireFact: Sendable {
     /// The final head arrived and was judged. Exactly one per request that got a head.
     indirect case head(SegmentKey, ResponseHead, HeadVerdict)
@@ -24,15 +25,15 @@ package struct SegmentEnd: Hashable, Sendable {
     package var seconds: Double
     /// HTTP version used (10, 11, 20), 0 if none.
     package var httpVersion: Int
-    /// It went through a proxy: what failed before an answer may be that one.
+    /// The request went through a proxy: a failure before the answer may be the proxy's.
     package var isProxied = false
     /// The beginning of the body of an answer to an upload (``HeadVerdict/keep``); also of one that
     /// refuses a download, where it came with the head.
     package var answer: [UInt8] = []
-    /// Of an upload: bytes of the body that libcurl has taken to send them. More of them than the
-    /// server has are possible, and never fewer.
+    /// Bytes of the upload's body that libcurl has taken to send. The server may have fewer of
+    /// them, and never more.
     package var bytesSent: Int64 = 0
-    /// Those of ``bytesSent`` that have not left libcurl.
+    /// The part of ``bytesSent`` that has not left libcurl.
     package var bytesUnsent: Int64 = 0
 
     package init(
@@ -51,7 +52,7 @@ package struct SegmentEnd: Hashable, Sendable {
 package enum WireFailure: Error, Hashable, Sendable {
     /// The engine said stop, or its rate was limited and the rest goes another way.
     case stopped
-    /// It was taken back before it went out: no server has seen it.
+    /// The request was withdrawn before it was sent: no server has seen it.
     case withdrawn
     /// The verdict was `refuse`: see the head.
     case refused
@@ -92,12 +93,13 @@ package enum RedirectProblem: Hashable, Sendable {
     case missingLocation
 }
 
-/// Whether a response that ended as its framing promised brought what its head promised. The end of
-/// a response alone proves nothing: libcurl reports success for much that is short.
+/// Compares the bytes of a response that ended as its framing promised with the length that its
+/// head promised. The end of a response alone proves nothing: libcurl reports success for much that
+/// is short.
 package enum SizeProof: Hashable, Sendable {
     /// Every promised byte is in the file.
     case complete
-    /// So many promised bytes are missing.
+    /// The response ended this many bytes short of its promise.
     case short(missing: Int64)
     /// More came than was promised.
     case tooLong
