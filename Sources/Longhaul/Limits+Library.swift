@@ -34,8 +34,8 @@ extension Limits {
     static let residentRetrySeconds: Double = 1
     /// How long a listing waits for the machine's conditions.
     static let viewConditionsSeconds: Double = 0.5
-    /// With fewer open files than this, hardly more than one transfer has its files and
-    /// connections.
+    /// Fewest open files that `doctor` accepts: with fewer, hardly more than one transfer has its
+    /// files and connections.
     static let doctorOpenFiles = 64
     /// A store written this much later than now shows a wrong clock: clocks are corrected by less
     /// every day.
@@ -48,8 +48,8 @@ extension Limits {
     static let activitySecondsMaximum: Double = 86_400
     /// A name is shown by logind in one line.
     static let activityNameBytes = 200
-    /// So long before the machine sleeps or shuts down the activities' handlers run, at most half
-    /// of the time that is left.
+    /// Lead of the activities' handlers before the machine sleeps or shuts down, at most half of
+    /// the time that is left.
     static let activityMarginSeconds: Double = 1
     /// An activity ends so long after its expiration although its handler has not returned.
     static let activityHandlerSeconds: Double = 5
@@ -73,7 +73,7 @@ extension Limits {
     static let enginePauseMaximumSeconds: Double = 60
     /// How long an engine may take to save everything when the process ends.
     static let engineExitSeconds: Double = 3
-    /// So long before the end of a launch its tasks are told to stop.
+    /// Lead of the request to stop before the end of a launch.
     static let deferralNoticeSeconds: Double = 5
     /// How often a task looks whether it is to stop, where no notification arrives.
     static let deferralPollSeconds: Double = 1

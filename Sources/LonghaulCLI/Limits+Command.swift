@@ -25,10 +25,10 @@ extension Limits {
     static let progressLiveSeconds = 0.2
     /// Between two lines elsewhere.
     static let progressPlainSeconds: Double = 10
-    /// With more transfers than this, only those that fail leave a line.
+    /// Largest number of transfers that each leave a line; with more, only those that fail do.
     static let progressNamed = 20
 
-    /// Of the body of an upload's answer, in `show`.
+    /// Bytes and lines that `show` prints of the body of an upload's answer.
     static let answerBytesShown = 2_000
     static let answerLinesShown = 10
 

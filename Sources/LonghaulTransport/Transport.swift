@@ -86,9 +86,9 @@ package final class Transport: Sendable {
         if !keys.isEmpty { inbox.send(.withdraw(keys)) }
     }
 
-    /// From now on requests use no existing connection, as after a change of network: packets on it
-    /// may be lost without an error. A request in `keys` is ended if it is silent for three
-    /// seconds, which loses nothing.
+    /// Keeps later requests off existing connections, for example after a change of network:
+    /// packets on them may be lost without an error. A request in `keys` is ended if it is silent
+    /// for three seconds, which loses nothing.
     package func leaveConnections(suspecting keys: [SegmentKey]) {
         inbox.send(.leaveConnections(suspecting: keys))
     }

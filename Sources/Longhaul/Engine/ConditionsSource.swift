@@ -68,7 +68,7 @@ final class ConditionsSource: ConditionsPort {
     }
 
     func watch(_ interest: ConditionNeeds) -> Conditions {
-        // With all unknown, requirements wait and everything else goes on.
+        // If all conditions are unknown, requirements wait and everything else goes on.
         guard let watch = started() else { return .unknown(since: queue.now) }
         let all = self.interest.withLock { all in
             all = all.intersection(Self.marks).union(ConditionInterest(interest))

@@ -68,9 +68,9 @@ struct EnqueuePipeline {
         replies.put([.end(result)])
     }
 
-    /// One durable transaction with all batches until an empty one, on the caller's thread. What
-    /// has become of the requests is reported a batch at a time; when this throws, of those before
-    /// the one that ended it.
+    /// Records all batches until an empty one in a single durable transaction, on the caller's
+    /// thread. Outcomes are reported a batch at a time; when this throws, the requests before the
+    /// faulty one have been reported.
     func record(
         next: () -> [AdmittedRequest], report: ([EnqueueOutcome]) -> Void
     ) throws {

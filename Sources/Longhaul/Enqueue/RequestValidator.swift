@@ -105,7 +105,8 @@ struct RequestValidator {
         }
     }
 
-    /// One that counts from when the transfer may begin; a time may have passed meanwhile.
+    /// Checks a relative deadline, which counts from when the transfer may begin; an absolute one
+    /// may have passed meanwhile.
     static func check(_ deadline: Deadline) throws(LonghaulError) {
         if case .after(let seconds) = deadline, !(seconds > 0) {
             throw LonghaulError(.invalidRequest, "a deadline is more than 0 seconds")
@@ -130,7 +131,7 @@ struct RequestValidator {
         }
     }
 
-    /// One that can be used; the empty one is none at all.
+    /// Checks that the proxy can be used; the empty text stands for no proxy.
     static func check(proxy: String, at place: String = "") throws(LonghaulError) {
         do throws(ProxyProblem) {
             try ProxyAddress.check(proxy)
@@ -156,8 +157,8 @@ struct RequestValidator {
         throw LonghaulError(.invalidRequest, "there is no file \(path)")
     }
 
-    /// Whether the destination exists, and its one path where that is another; refuses one that
-    /// could not be written. A directory is examined once.
+    /// Tells whether the destination exists, and its real path if that differs; refuses a
+    /// destination that could not be written. A directory is examined once.
     private mutating func inspect(
         _ destination: String
     ) throws(LonghaulError) -> (exists: Bool, realPath: String?) {
@@ -230,7 +231,7 @@ struct RequestValidator {
                 + " \(PathParts.nameBytesMax); choose a shorter one")
     }
 
-    /// With what is put to the name while the file is fetched.
+    /// Counts the suffix that the name carries while the file is fetched.
     private static func checkLength(ofPath path: String) throws(LonghaulError) {
         let length = path.utf8.count
         let max = Limits.pathBytes - Limits.fileNameDecorationBytes

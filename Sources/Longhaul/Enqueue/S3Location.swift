@@ -1,8 +1,8 @@
 internal import LonghaulCore
 internal import LonghaulPlatform
 
-/// Where an upload to S3 goes, and with which keys: by the environment of the command, and by the
-/// files of the AWS command line.
+/// Finds the URL and the keys of an upload to S3 from the environment of the command and the files
+/// of the AWS command line.
 struct S3Location {
     private let environment: (String) -> String?
 
@@ -72,7 +72,7 @@ struct S3Location {
         return request
     }
 
-    /// As the AWS command line finds it; `nil` = Amazon's own.
+    /// Finds the endpoint by the rules of the AWS command line; `nil` = Amazon's own.
     private func endpoint(
         _ profile: S3Profile, _ texts: S3Profile.Texts, _ settings: [String: String]
     ) throws(LonghaulError) -> String? {
@@ -130,7 +130,7 @@ struct S3Location {
     /// The profile that the environment names.
     var namedProfile: String? { variable("AWS_DEFAULT_PROFILE") ?? variable("AWS_PROFILE") }
 
-    /// Whether the environment itself has keys, or names whose they are.
+    /// The environment has keys of its own, or names the profile that has them.
     var namesKeys: Bool { variable("AWS_ACCESS_KEY_ID") != nil || namedProfile != nil }
 
     private func profile() throws(LonghaulError) -> S3Profile {

@@ -2,7 +2,7 @@ internal import LonghaulCore
 internal import LonghaulStore
 
 extension TransferChange {
-    /// As the store wants it: the URL with its origin, and the options as an edit.
+    /// The change in the store's form: the URL with its origin, and the options as an edit.
     func inStore() throws(LonghaulError) -> RequestChange {
         var change = RequestChange()
         let object = try s3Object()
@@ -132,9 +132,9 @@ extension TransferChange {
 
 /// An `s3:` URL that an upload is given, as the command finds its region and keys.
 private struct S3Object: Sendable {
-    /// With its URL over HTTP and its region.
+    /// The request with its URL over HTTP and its region.
     var placed: TransferRequest
-    /// With keys, too.
+    /// The request with its keys, too.
     var keyed: Result<TransferRequest, LonghaulError>
 
     var url: String { placed.url }

@@ -4,8 +4,8 @@ internal import LonghaulStore
 
 /// Checks requests for uploads, and pins the version of the file.
 enum UploadValidator {
-    /// With the file's name where the URL is that of a directory. To S3 also with the URL of the
-    /// object over HTTP, and with what its requests are signed with.
+    /// Completes the URL: the file's name is appended to the URL of a directory. A request to S3
+    /// also gets the HTTP URL of the object, and the keys that sign its requests.
     static func located(_ request: TransferRequest) throws(LonghaulError) -> TransferRequest {
         guard let upload = request.options.upload else { return request }
         guard upload.uploadProtocol == .s3 || request.url.beginsIgnoringCase(with: "s3:") else {
@@ -23,7 +23,7 @@ enum UploadValidator {
         }
     }
 
-    /// What an upload may not ask for, when it is recorded and whenever it is changed.
+    /// Refuses what an upload may not ask for, when it is recorded and whenever it is changed.
     static func check(
         _ upload: UploadOptions, of request: TransferRequest, to url: URLParts
     ) throws(LonghaulError) {
@@ -82,10 +82,10 @@ enum UploadValidator {
         _ request: TransferRequest, _ upload: UploadOptions, _ source: String,
         _ version: SourceVersion
     ) -> String {
-        // As of `SourceVersion.isSame`.
+        // The version has the fields that `SourceVersion.isSame` compares.
         let version = "\(version.size) \(version.modified) \(version.changed)"
         let way = "\(upload.uploadProtocol.rawValue) \(upload.method?.rawValue ?? "")"
-        // One of its own, whatever others there are.
+        // A separate upload has a line of its own, so that it equals no other.
         let own = request.options.onDuplicate == .separate ? "\(UInt64.random(in: 0 ... .max))" : ""
         var lines = ["upload", own, request.session, way, upload.formField ?? ""]
         lines +=

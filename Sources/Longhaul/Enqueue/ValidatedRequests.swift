@@ -1,7 +1,7 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// One request on its way into the store, in the order of the requests.
+/// A request on its way into the store, in the order of the requests.
 enum AdmittedRequest: Sendable {
     case insert(NewTransfer)
     case settled(EnqueueOutcome)
@@ -10,11 +10,11 @@ enum AdmittedRequest: Sendable {
     case stop(any Error)
 }
 
-/// Which refusals of single requests leave the others to be recorded.
+/// Refusals of single requests that leave the others to be recorded.
 package enum RefusalPolicy: Sendable {
     /// None: all are recorded or nothing is.
     case allOrNone
-    /// That the file exists.
+    /// Only the refusal because the file exists.
     case passOverExisting
     /// Each.
     case keepGoing

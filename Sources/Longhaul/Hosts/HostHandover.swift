@@ -3,7 +3,7 @@ package import LonghaulEngine
 package import LonghaulStore
 internal import LonghaulPlatform
 
-/// What a launch hands over, and the process that it is handed to.
+/// Items that a launch hands over, and the process that gets them.
 package struct HostHandover {
     let queue: TransferQueue
     let order: LaunchOrder
@@ -51,7 +51,7 @@ package struct HostHandover {
         }
     }
 
-    /// What is recorded of the launch, and the variables of its process.
+    /// The handover to record for the launch, and the variables of its process.
     package struct Gathered {
         package var handover: Handover
         package var environment: [String: String]
@@ -152,8 +152,8 @@ package struct HostHandover {
 
 /// The variables of a host.
 enum HostEnvironment {
-    /// Of the engine's own those that are not about a launch, which it may itself have been made
-    /// by; then what this launch is.
+    /// The engine's own variables, without those about a launch (an engine may itself run in one),
+    /// followed by the variables of this launch.
     static func all(
         _ order: LaunchOrder, _ handover: Handover, _ tasks: [StoredTask], _ directory: String,
         deadline: Timestamp
@@ -174,7 +174,7 @@ enum HostEnvironment {
         return variables
     }
 
-    /// By which the processes of a launch are known, wherever they have gone.
+    /// Variables that identify the processes of a launch, wherever they have gone.
     static func marks(_ id: LaunchID, _ directory: String) -> [String] {
         ["LONGHAUL_HOME=\(directory)", "LONGHAUL_LAUNCH_ID=\(id.rawValue)"]
     }

@@ -13,7 +13,7 @@ final class HostLauncher: HostPort {
     private struct State {
         var report: (@Sendable (HostReport) -> Void)?
         var watch: HostsWatch?
-        /// For whose answers is listened.
+        /// Sessions of the launches whose answers are read.
         var sessions: [LaunchID: String] = [:]
         /// The leaders of their process groups.
         var processes: [LaunchID: Int32] = [:]

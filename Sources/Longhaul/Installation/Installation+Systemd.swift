@@ -56,7 +56,7 @@ extension Installation {
         if !found.isEmpty {
             steps += try commands([["disable", "--now"] + found])
             for name in found { steps += try remove(PathParts.join(directory, name)) }
-            // Where no manager did it, the links by which they were enabled are left.
+            // Links that enabled the units stay if no manager removed them.
             for (target, name) in ServiceUnits.links {
                 try remove(PathParts.join(directory, "\(target)/\(name)"))
             }
@@ -93,12 +93,13 @@ extension Installation {
         return PathParts.join(directory, "systemd/user")
     }
 
-    /// What is there in a unit's place.
+    /// File in a unit's place.
     private enum Standing {
         case none, same, other
     }
 
-    /// What is not ours is not written over.
+    /// Inspects the file in a unit's place; throws if Longhaul did not write it, since it must not
+    /// be overwritten.
     private func standing(_ text: InstallText) throws(LonghaulError) -> Standing {
         let path = text.path ?? ""
         guard let there = try read(path) else { return .none }
@@ -172,7 +173,7 @@ extension Installation {
 }
 
 extension ServiceUnits {
-    /// By which the units are enabled: directory and name.
+    /// Links that enable the units: directory and name.
     fileprivate static let links = [
         ("default.target.wants", "longhaul.service"), ("default.target.wants", "longhaul.path"),
         ("timers.target.wants", "longhaul-run.timer"),

@@ -23,7 +23,7 @@ package struct Installation: Sendable {
             queue: try TransferQueue.resolve(nil))
     }
 
-    /// What the service or cron is to be told of this environment: what chooses queue and
+    /// Variables of this environment for the service or cron: those that choose queue and
     /// configuration.
     func inherited() throws(LonghaulError) -> [EnvironmentEntry] {
         var entries: [EnvironmentEntry] = []
@@ -36,7 +36,7 @@ package struct Installation: Sendable {
         return entries
     }
 
-    /// Whether nothing starts engines of this user after a reboot, and this was never asked before.
+    /// Nothing starts engines of this user after a reboot, and the queue was never asked before.
     package func isMissing(of queue: TransferQueue) throws(LonghaulError) -> Bool {
         guard try queue.store.settings.noteOnce("reboot"), try !hasUnits() else { return false }
         return try !hasCronBlock()
@@ -83,11 +83,11 @@ package enum InstallStep: Hashable, Sendable {
     case crontab(Change)
     /// A command that was run; `failure` = what it said.
     case command(String, failure: String?)
-    /// What is left to do by hand, and why.
+    /// A step that is left to the user, and its reason.
     case advice(String, command: String)
 }
 
-/// What `install --print` shows: a file's text, or the lines of the crontab.
+/// Output of `install --print`: a file's text, or the lines of the crontab.
 package struct InstallText: Hashable, Sendable {
     /// `nil` = the crontab.
     package var path: String?

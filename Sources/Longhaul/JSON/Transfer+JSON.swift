@@ -52,7 +52,7 @@ extension JSONText {
         }
     }
 
-    /// What it waits for by its own will, and its timers.
+    /// The conditions that the request sets for its start, and its timers.
     private mutating func scheduleFields(_ transfer: Transfer) {
         let prefers = transfer.schedule.preferences(isDiscretionary: transfer.isDiscretionary)
         field("window", transfer.schedule.window?.description)
@@ -106,7 +106,7 @@ extension JSONText {
         field("bytesKept", error.bytesKept)
     }
 
-    /// What a refused command prints. `line` is that of the batch input.
+    /// The object that a refused command prints. `line` is that of the batch input.
     package mutating func refusal(_ error: LonghaulError, line: Int? = nil) {
         object {
             $0.field("error") {
@@ -120,7 +120,7 @@ extension JSONText {
 }
 
 extension Priority {
-    /// As it is typed and printed.
+    /// Name as it is typed and printed.
     package var name: String {
         switch self {
         case .high: "high"
@@ -136,7 +136,7 @@ extension Priority {
 }
 
 extension JSONText {
-    /// One condition: `{condition, value, source, since}`.
+    /// A condition: `{condition, value, source, since}`.
     package mutating func condition(_ kind: ConditionKind, of conditions: Conditions) {
         object {
             $0.field("condition", kind.rawValue)

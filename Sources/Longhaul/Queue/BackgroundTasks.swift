@@ -44,8 +44,8 @@ public struct BackgroundTasks: Sendable {
         return records
     }
 
-    /// One request with its last runs; of one that is done, its runs alone. `nil` = there is
-    /// neither.
+    /// Finds a request with its last runs; for a request that is done, only the runs are left.
+    /// `nil` = there is neither.
     ///
     /// - Parameters:
     ///   - identifier: As it was submitted with.

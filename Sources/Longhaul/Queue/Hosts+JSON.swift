@@ -44,7 +44,7 @@ extension JSONText {
 }
 
 extension HostState {
-    /// As it is printed.
+    /// Name as it is printed.
     package var name: String {
         switch self {
         case .idle: "idle"

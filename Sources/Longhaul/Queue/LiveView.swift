@@ -23,7 +23,7 @@ struct LiveView {
         board = BoardReader.live(in: queue.directory)
         store = queue.store
         now = queue.now
-        // What an engine goes by; without one, what the next would.
+        // Limits of the running engine; without an engine, those of the next one.
         let view = try hasEngine ? store.settings.engineView() : nil
         outlook = view?.outlook ?? PublishedLimits()
         machine = MachineNow(
@@ -36,11 +36,12 @@ struct LiveView {
         transfer.state = running.state(of: transfer)
         transfer = LiveView.withLiveNumbers(transfer, from: board)
         if transfer.state == .running, !hasEngine {
-            // Its engine died: it waits for the next one, which finds its bytes.
+            // The transfer's engine died: the transfer waits for the next one, which finds its
+            // bytes.
             transfer.state = .waiting
         }
         if transfer.state == .waiting { transfer.waitingFor += reasons(transfer) }
-        // What the attempt before it ended with is no matter of the present one.
+        // The error of an earlier attempt says nothing about the present one.
         if transfer.state == .running { transfer.error = nil }
         return transfer
     }
@@ -86,7 +87,8 @@ struct LiveView {
         return transfer
     }
 
-    /// What holds it besides its back-off and its earliest moment, which the store knows.
+    /// Reasons that hold the transfer besides its back-off and its earliest moment, which the store
+    /// knows.
     private func reasons(_ transfer: Transfer) -> [WaitReason] {
         var gate = transfer.eligibility.gate(
             in: machine.snapshot(for: transfer.eligibility), now: now)
@@ -111,14 +113,14 @@ struct LiveView {
         return reasons
     }
 
-    /// Its server is in a cool-down, which the next engine keeps to as well.
+    /// The cool-down of the transfer's server, which the next engine keeps to as well.
     private func coolDown(_ transfer: Transfer) -> WaitReason? {
         memory(transfer).flatMap {
             outlook.coolDown(of: $0, since: transfer.readySince, now: now)
         }
     }
 
-    /// What is known of the one server that decides whether it may begin.
+    /// Memory of the one server that decides whether the transfer may begin.
     private func memory(_ transfer: Transfer) -> OriginMemory? {
         guard !transfer.eligibility.hasMirrors, let url = try? URLParts(transfer.requestURL)
         else {
@@ -153,8 +155,8 @@ struct LiveView {
 /// once: most lists hold none, and asking the bus takes longer than all the rest.
 final class MachineNow {
     private let queue: TransferQueue
-    /// What the engine goes by, completed by this process where it has not looked yet: it has only
-    /// begun, or was not asked for that before.
+    /// The engine's conditions. This process completes those that the engine has not read yet: it
+    /// has only begun, or did not need them before.
     private var known: Conditions
     private var hasLooked = false
     private let networkSettlesAt: Timestamp?
@@ -169,7 +171,7 @@ final class MachineNow {
     func snapshot(for eligibility: EligibilityKey) -> ConditionSnapshot {
         if !hasLooked, !known.hasSeen(eligibility.interest) {
             hasLooked = true
-            // What cannot be found out is unknown.
+            // Conditions that cannot be found out are unknown.
             let own = (try? queue.conditions(within: Limits.viewConditionsSeconds)) ?? Conditions()
             known = known.completed(by: own)
         }

@@ -38,7 +38,7 @@ package struct Machine: Sendable {
         simulated.withLock { $0[ExactText(directory)] != nil }
     }
 
-    /// From now on the queue in this directory is on `machine`; `nil` = on this one again.
+    /// Places the queue of this directory on `machine` from now on; `nil` = on this machine again.
     package static func simulate(_ machine: Machine?, in directory: String) {
         simulated.withLock { $0[ExactText(directory)] = machine }
     }

@@ -44,8 +44,8 @@ struct TaskReader {
         return record
     }
 
-    /// What waits for a host and may begin now, or when a delay of the host is over; and when more
-    /// of it is due by the clock.
+    /// Tasks of a host that may begin now or when the host's delay is over, and the moment at which
+    /// the clock makes more of them due.
     func due(
         of host: StoredHost
     ) throws(LonghaulError) -> (tasks: [DueTask], next: Timestamp?) {
@@ -115,7 +115,7 @@ struct TaskReader {
         return waits
     }
 
-    /// What keeps the host from being launched.
+    /// Reason why the host is not launched.
     private func host(
         _ name: String, isUrgent: Bool, now: Timestamp
     ) throws(LonghaulError) -> WaitReason? {

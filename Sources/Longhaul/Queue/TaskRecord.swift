@@ -3,19 +3,19 @@ internal import LonghaulStore
 
 /// A task request as people see it.
 public struct TaskRecord: Sendable {
-    /// What a request is doing.
+    /// State of a request.
     public enum State: String, Sendable, CaseIterable {
-        /// It waits for its moment, its conditions, its host or a trigger.
+        /// The request waits for its moment, its conditions, its host or a trigger.
         case waiting
         /// A launch carries it.
         case running
-        /// It has been carried out: only its runs are left.
+        /// The request has been carried out: only its runs are left.
         case done
     }
 
-    /// What was asked for, with its host.
+    /// The request as it was submitted, with its host.
     public var request: TaskRequest
-    /// Whether it waits, runs or is done.
+    /// State of the request: waiting, running or done.
     public var state: State
     /// When it was submitted; of one that is done, when its last run began.
     public var submittedAt: Timestamp

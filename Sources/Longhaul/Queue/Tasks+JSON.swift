@@ -1,7 +1,7 @@
 internal import LonghaulCore
 
 extension JSONText {
-    /// One request with what it waits for, its forecast and its last runs.
+    /// A request with its waits, its forecast and its last runs.
     package mutating func task(_ task: TaskRecord) {
         let request = task.request
         object {
@@ -42,7 +42,7 @@ extension TaskRun {
 }
 
 extension TaskRequest {
-    /// What a lost requirement does to a run, as it is typed.
+    /// Effect of a lost requirement on a run, as it is typed.
     fileprivate var whenLost: String {
         if !expiresWhenRequirementIsLost { return "continue" }
         return returnsAfterExpiration ? "again" : "drop"

@@ -90,8 +90,8 @@ extension TransferRequest {
 }
 
 extension PreparedRequests {
-    /// With the snapshots that they want. To make one may take as long as its file is copied, so
-    /// that is done before anything is recorded.
+    /// Prepares requests with the snapshots that they ask for. A snapshot may take as long as
+    /// copying its file, so snapshots are made before anything is recorded.
     ///
     /// - Parameter copying: Called with path and length before a file is copied.
     package static func of(
@@ -101,8 +101,8 @@ extension PreparedRequests {
         try Snapshots(queue.store, in: queue.directory).prepare(requests, copying: copying)
     }
 
-    /// As ``TransferQueue/enqueue(_:keepGoing:)``, once. When this throws, what was reported is
-    /// about the requests before the one that it throws for.
+    /// Does what ``TransferQueue/enqueue(_:keepGoing:)`` does, once. When this throws, the reports
+    /// were about the requests before the one that it throws for.
     package func enqueue(
         in queue: TransferQueue, _ refusals: RefusalPolicy, report: (EnqueueOutcome) -> Void
     ) throws(LonghaulError) {

@@ -6,11 +6,11 @@ internal import LonghaulPlatform
 public struct HostRecord: Sendable {
     /// The name that it was made known by.
     public var name: String
-    /// Its program, budgets and permitted tasks.
+    /// The host's program, budgets and permitted tasks.
     public var settings: HostSettings
     /// When it was first made known.
     public var createdAt: Timestamp
-    /// Whether it is started, and when.
+    /// State of the host: whether it is started, and when.
     public var state: HostState
     /// Why its program could not be started now; `nil` = it could be.
     public var obstacle: LaunchObstacle?
@@ -28,9 +28,9 @@ public struct HostRecord: Sendable {
     public var wakeUps: [WakeUpRecord] = []
 }
 
-/// One start of a host.
+/// A start of a host.
 public struct LaunchRecord: Sendable {
-    /// As `longhaul host show` prints it; also `$LONGHAUL_LAUNCH_ID`.
+    /// Number of the launch, as `longhaul host show` prints it; also `$LONGHAUL_LAUNCH_ID`.
     public var id: Int64
     /// Why it was started.
     public var reason: LaunchReason
@@ -81,7 +81,7 @@ extension TransferQueue {
         try HostReader(queue: self).records(try store.hosts.all(), launches: 1)
     }
 
-    /// One with its last launches; `nil` when there is none of that name.
+    /// Finds a host with its last launches; `nil` when there is none of that name.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func host(_ name: String) throws(LonghaulError) -> HostRecord? {

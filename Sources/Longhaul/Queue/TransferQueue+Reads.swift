@@ -4,7 +4,7 @@ internal import LonghaulStore
 internal import LonghaulPlatform
 
 extension TransferQueue {
-    /// With live numbers where an engine is moving it, in this process or another.
+    /// Reads a transfer, with live numbers while an engine moves it, in this process or another.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func transfer(_ id: TransferID) throws(LonghaulError) -> Transfer? {
@@ -52,7 +52,7 @@ extension TransferQueue {
         }
     }
 
-    /// What is to be expected of a transfer; moments in its text are written by `shown`.
+    /// Forecasts a transfer's course; `shown` writes the moments in its text.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func forecast(
@@ -81,8 +81,7 @@ extension TransferQueue {
         try store.events.list(of: id).map { EventRecord($0) }
     }
 
-    /// Which process is the engine, how many transfers there are of each state, and how fast they
-    /// are.
+    /// Reads the engine's process, the number of transfers of each state, and their rate.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func status() throws(LonghaulError) -> QueueStatus {
@@ -113,7 +112,7 @@ private struct StatusReader {
         let rates =
             engine == nil ? [] : BoardReader.live(in: queue.directory).values.map(\.bytesPerSecond)
         var counts = try queue.store.transfers.counts()
-        // Those of one that died wait for the next, as they are shown.
+        // Transfers of an engine that died wait for the next one, and are shown so.
         let running = counts[.running] ?? 0
         let surplus = engine == nil ? running : try RunningView(queue.store, now: queue.now).surplus
         counts[.running] = max(0, running - surplus)

@@ -2,7 +2,7 @@ public import LonghaulCore
 internal import LonghaulStore
 internal import LonghaulPlatform
 
-/// One store of transfers, shared with every other process that opens the same state directory.
+/// A store of transfers, shared with every other process that opens the same state directory.
 ///
 /// Everything here is a read, or changes what is *wanted*; what becomes of it is the engine's to
 /// record. All calls are synchronous, short, and safe from any thread. They throw
@@ -131,8 +131,8 @@ public final class TransferQueue: Sendable {
         return changes
     }
 
-    /// Whether a cancel of some of these (`nil` = of any) is recorded, and no engine has carried it
-    /// out yet: they cannot be removed before.
+    /// A cancel of some of these (`nil` = of any) is recorded, and no engine has carried it out
+    /// yet: the transfers cannot be removed before.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func isCancelPending(
@@ -192,7 +192,7 @@ extension WantOutcome {
             id: id, error: remark == nil ? refusal(of: change) : nil, remark: remark)
     }
 
-    /// What leaves nothing to do.
+    /// Remark on a change that leaves nothing to do.
     func remark(on change: WantedChange) -> ChangeOutcome.Remark? {
         switch result {
         case .hasEnded(.completed) where change == .resume || change == .runNow: .isCompleted

@@ -3,21 +3,22 @@ internal import LonghaulStore
 
 /// A wake-up that was not handed over, or not handled.
 public struct WakeUpRecord: Sendable {
-    /// What has become of it.
+    /// State of a wake-up.
     public enum State: String, Sendable, CaseIterable {
-        /// It is handed over as soon as what it waits for is there.
+        /// The wake-up is handed over as soon as its conditions hold.
         case waiting
-        /// It expired before it could be handed over.
+        /// The wake-up expired before it could be handed over.
         case dropped
-        /// Its launch did not end well: it has come again as one that is not urgent.
+        /// The wake-up's launch did not end well: the wake-up has come again as one that is not
+        /// urgent.
         case failed
     }
 
     /// `nil` = it has none.
     public var identifier: String?
-    /// What has become of it.
+    /// State of the wake-up.
     public var state: State
-    /// Whether it passes the delays of its host.
+    /// The wake-up passes the delays of its host.
     public var isUrgent: Bool
     /// When it was asked for.
     public var submittedAt: Timestamp
@@ -36,7 +37,7 @@ public struct WakeUpRecord: Sendable {
 }
 
 extension TaskReader {
-    /// What waits, and what was not handled.
+    /// Wake-ups that wait, and those that were not handled.
     func wakeUps(of host: StoredHost) throws(LonghaulError) -> [WakeUpRecord] {
         var records: [WakeUpRecord] = []
         for task in try queue.store.tasks.waiting(for: host.name) where task.kind == .wakeUp {

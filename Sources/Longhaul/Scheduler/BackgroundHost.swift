@@ -2,8 +2,8 @@ public import LonghaulCore
 internal import LonghaulPlatform
 internal import LonghaulStore
 
-/// What a program does when Longhaul has launched it: a handler for each task, session and wake-up.
-/// The counterpart of the scene modifier `backgroundTask(_:action:)` of SwiftUI.
+/// A program's part in a launch by Longhaul: a handler for each task, session and wake-up. The
+/// counterpart of the scene modifier `backgroundTask(_:action:)` of SwiftUI.
 ///
 /// One launch may carry several tasks, wake-ups and the events of a session. Their handlers run at
 /// the same time, and share the time of the launch. When it is over, or a requirement is lost, the
@@ -27,7 +27,7 @@ public struct BackgroundHost: Sendable {
 
     // MARK: - Handlers
 
-    /// What a task's handler is for.
+    /// Selects the tasks of a handler.
     public struct TaskLaunch: Sendable {
         let identifier: String
 
@@ -42,7 +42,7 @@ public struct BackgroundHost: Sendable {
         }
     }
 
-    /// What the handler of a session is for.
+    /// Selects the session of a handler.
     public struct SessionLaunch: Sendable {
         let identifier: String
 
@@ -52,7 +52,7 @@ public struct BackgroundHost: Sendable {
         }
     }
 
-    /// What the handler of a wake-up is for.
+    /// Selects the wake-ups of a handler.
     public struct WakeUpLaunch: Sendable {
         let identifier: String
 

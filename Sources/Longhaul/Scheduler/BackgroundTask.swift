@@ -28,9 +28,9 @@ public final class BackgroundTask: Sendable {
 
     /// Names the task.
     public let identifier: String
-    /// What the launch may take.
+    /// Kind of the task, which bounds the launch.
     public let kind: TaskKind
-    /// What was submitted with the request; `nil` = nothing.
+    /// Payload that was submitted with the request; `nil` = none.
     public let payload: JSONPayload?
     /// All that has happened, of a ``TriggerRequest``, in order; empty of any other.
     public let triggers: [TaskTrigger]
@@ -111,7 +111,7 @@ public final class BackgroundTask: Sendable {
         }
     }
 
-    /// Whether the launch was asked to end.
+    /// The launch was asked to end.
     var hasExpired: Bool { state.withLock { $0.hasExpired } }
 
     func expire() {
@@ -140,7 +140,8 @@ public final class BackgroundTask: Sendable {
         waiter?.resume(returning: success)
     }
 
-    /// Until it was completed; `nil`: it has expired, and has no handler to complete it.
+    /// Waits until the task is completed; `nil` = the task has expired, and has no handler to
+    /// complete it.
     func completion() async -> Bool? {
         await withCheckedContinuation { continuation in
             let known: Bool?? = state.withLock { state in

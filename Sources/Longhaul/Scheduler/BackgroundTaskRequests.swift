@@ -11,7 +11,7 @@ public protocol BackgroundTaskRequest: Hashable, Sendable, CustomStringConvertib
 }
 
 extension BackgroundTaskRequest {
-    /// What is asked for, without the payload.
+    /// The request as text, without the payload.
     public var description: String { request.description }
 
     /// Names the task; permitted to the host by ``Host/permittedTaskIdentifiers``.
@@ -23,25 +23,25 @@ extension BackgroundTaskRequest {
         set { request.earliestBegin = newValue.map(Timestamp.init) }
     }
 
-    /// Whether the task needs external power, to begin and to go on. Default: no.
+    /// The task needs external power, to begin and to go on. Default: no.
     public var requiresExternalPower: Bool {
         get { request.requirements.power }
         set { request.requirements.power = newValue }
     }
 
-    /// Whether the task needs a network, to begin and to go on. Default: no.
+    /// The task needs a network, to begin and to go on. Default: no.
     public var requiresNetworkConnectivity: Bool {
         get { request.requirements.network }
         set { request.requirements.network = newValue }
     }
 
-    /// Whether the task needs a network that is known to cost nothing by volume. Default: no.
+    /// The task needs a network that is known to cost nothing by volume. Default: no.
     public var requiresUnmeteredNetwork: Bool {
         get { request.requirements.unmetered }
         set { request.requirements.unmetered = newValue }
     }
 
-    /// Whether the task needs a machine without a user at it. Default: no.
+    /// The task needs a machine without a user at it. Default: no.
     public var requiresIdle: Bool {
         get { request.requirements.idle }
         set { request.requirements.idle = newValue }

@@ -33,7 +33,7 @@ private struct LineTrigger: Decodable {
     var event: String
     var events: [String]?
 
-    /// What this version does not know is left out.
+    /// All triggers of the line; triggers that this version does not know are left out.
     var all: [TaskTrigger] { (events ?? [event]).compactMap(TaskTrigger.init(rawValue:)) }
 }
 
@@ -98,7 +98,7 @@ extension BackgroundLaunch.Item {
             detail: Self.detail(of: text))
     }
 
-    /// As it is written.
+    /// The detail as it is written in the line.
     private static func detail(of line: Data) -> String? {
         line.withUnsafeBytes { bytes in
             var scanner = JSONScanner(bytes.bindMemory(to: UInt8.self))

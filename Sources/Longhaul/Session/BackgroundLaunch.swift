@@ -11,7 +11,7 @@ internal import Synchronization
 public struct BackgroundLaunch: Sendable {
     /// Others may be added.
     public struct Reason: RawRepresentable, Hashable, Sendable {
-        /// As in `$LONGHAUL_LAUNCH_REASON`.
+        /// Text of the reason in `$LONGHAUL_LAUNCH_REASON`.
         public let rawValue: String
 
         /// A reason by its text; an unknown text is a reason, too.
@@ -29,7 +29,7 @@ public struct BackgroundLaunch: Sendable {
         public static let inputNeeded = Reason(rawValue: "input-needed")
     }
 
-    /// As `longhaul host show` prints it.
+    /// Number of the launch, as `longhaul host show` prints it.
     public var id: String
     /// The name of the host that was launched.
     public var host: String?
@@ -44,10 +44,10 @@ public struct BackgroundLaunch: Sendable {
     /// The state directory of the queue that it was started for:
     /// ``BackgroundSession/Configuration/store``.
     public var store: String?
-    /// What was handed over on standard input, in order.
+    /// Items that were handed over on standard input, in order.
     public var items: [Item]
 
-    /// One line of standard input.
+    /// A line of standard input.
     public struct Item: Sendable {
         /// `transferCompleted` and so on for an event; `task`, `wake`, `input`.
         public var type: String
@@ -59,7 +59,7 @@ public struct BackgroundLaunch: Sendable {
         public var task: HandedTask?
         /// The wake-up, where it is one.
         public var wakeUp: HandedWakeUp?
-        /// As it came.
+        /// The line as it came.
         public var json: Data
     }
 
@@ -68,9 +68,9 @@ public struct BackgroundLaunch: Sendable {
     public struct HandedTask: Hashable, Sendable {
         /// Names the task.
         public var identifier: String
-        /// What the launch may take.
+        /// Kind of the task, which bounds the launch.
         public var kind: TaskKind
-        /// What was submitted with the request; `nil` = nothing.
+        /// Payload that was submitted with the request; `nil` = none.
         public var payload: JSONPayload?
         /// All that has happened, of a standing request, in order; empty of any other.
         public var triggers: [TaskTrigger] = []
@@ -87,7 +87,7 @@ public struct BackgroundLaunch: Sendable {
     public struct HandedWakeUp: Hashable, Sendable {
         /// `nil` = it has none.
         public var identifier: String?
-        /// What was sent along; `nil` = nothing.
+        /// Payload that was sent with the wake-up; `nil` = none.
         public var payload: JSONPayload?
     }
 

@@ -61,7 +61,7 @@ extension SessionEvent.Kind: CustomStringConvertible {
 }
 
 extension SessionEvent: CustomStringConvertible {
-    /// What happened, to which transfer of which session. Secrets of a URL are left out.
+    /// The event, its transfer and its session as text. Secrets of a URL are left out.
     public var description: String {
         let about = transfer.map { ", transfer \($0.id) \(Redaction.url($0.url))" } ?? ""
         let more = detail.map { ", \(Redaction.text($0))" } ?? ""

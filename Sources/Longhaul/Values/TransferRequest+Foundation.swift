@@ -13,38 +13,38 @@ extension TransferRequest {
         set { options.headers = newValue }
     }
 
-    /// Not before this moment; `nil` = at once.
+    /// Earliest moment of the start; `nil` = at once.
     public var earliestBeginDate: Date? {
         get { earliestBegin.map(Date.init) }
         set { earliestBegin = newValue.map(Timestamp.init) }
     }
 
-    /// What the size is believed to be. A wrong guess costs nothing but quality.
+    /// Expected size in bytes. A wrong guess costs nothing but quality.
     public var countOfBytesClientExpectsToReceive: Int64? {
         get { expectedBytes }
         set { expectedBytes = newValue }
     }
 
-    /// Of an upload: how many bytes are sent. A hint; the file's own length counts.
+    /// Expected number of bytes to send, for uploads. A hint; the file's own length counts.
     public var countOfBytesClientExpectsToSend: Int64? {
         get { expectedBytes }
         set { expectedBytes = newValue }
     }
 
-    /// Of an upload: the method of the request that carries the file; `nil` = PUT, or as the
-    /// protocol has it.
+    /// Method of the request that carries the file, for uploads; `nil` = PUT, or the protocol's
+    /// own.
     public var method: UploadMethod? {
         get { options.upload?.method }
         set { changeUpload { $0.method = newValue } }
     }
 
-    /// Of an upload: how it is carried on after a break. Default ``UploadProtocol/auto``.
+    /// Protocol that continues an upload after a break. Default ``UploadProtocol/auto``.
     public var uploadProtocol: UploadProtocol {
         get { options.upload?.uploadProtocol ?? .auto }
         set { changeUpload { $0.uploadProtocol = newValue } }
     }
 
-    /// Of an upload: what is sent is the file as it is when it is recorded, whatever becomes of it.
+    /// The upload sends the file as it is when the request is recorded, even if it changes later.
     /// Default `false`. See `UploadOptions.snapshot`.
     public var snapshot: Bool {
         get { options.upload?.snapshot ?? false }
@@ -78,17 +78,19 @@ extension Checksum {
         Checksum(algorithm: .sha256, hex: hex.lowercased())
     }
 
-    /// As ``sha256(_:)``, 128 digits.
+    /// Creates a SHA-512 checksum from 128 digits, as ``sha256(_:)`` does.
     public static func sha512(_ hex: String) -> Checksum {
         Checksum(algorithm: .sha512, hex: hex.lowercased())
     }
 
-    /// As ``sha256(_:)``, 40 digits; guards against accidents only.
+    /// Creates a SHA-1 checksum from 40 digits, as ``sha256(_:)`` does; guards against accidents
+    /// only.
     public static func sha1(_ hex: String) -> Checksum {
         Checksum(algorithm: .sha1, hex: hex.lowercased())
     }
 
-    /// As ``sha256(_:)``, 32 digits; guards against accidents only.
+    /// Creates an MD5 checksum from 32 digits, as ``sha256(_:)`` does; guards against accidents
+    /// only.
     public static func md5(_ hex: String) -> Checksum {
         Checksum(algorithm: .md5, hex: hex.lowercased())
     }

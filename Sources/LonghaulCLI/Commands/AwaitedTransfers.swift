@@ -31,7 +31,7 @@ struct AwaitedTransfers {
         let queue = try TransferQueue()
         let prepared = try PreparedRequests.of(
             requests, in: queue, copying: console.sayCopying)
-        // From here on work is recorded that Ctrl-C must leave in order.
+        // Work is recorded after this point, and Ctrl-C must leave it in order.
         Signals.watch()
         Signals.watchSuspension()
         var outcomes: [EnqueueOutcome] = []
@@ -59,7 +59,7 @@ struct AwaitedTransfers {
         do {
             ending = try foreground.run()
         } catch {
-            // It is recorded all the same.
+            // The transfers are recorded all the same.
             try? explain(foreground.watch, in: queue, on: console)
             throw error
         }
@@ -121,7 +121,7 @@ struct AwaitedTransfers {
         return complete
     }
 
-    /// In the order of the URLs.
+    /// Reports outcomes in the order of the URLs.
     private func report(
         _ outcomes: [EnqueueOutcome], _ complete: [String: Transfer], _ watch: TransferWatch,
         on console: Console

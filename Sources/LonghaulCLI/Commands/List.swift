@@ -83,7 +83,7 @@ struct List: ConsoleCommand {
 }
 
 extension Transfer {
-    /// With what was asked for besides, so that it can be asked for again.
+    /// Writes the transfer with its options, so that the output can be used as a request again.
     func writeListed(to json: inout JSONText) {
         json.object {
             $0.transferFields(self)

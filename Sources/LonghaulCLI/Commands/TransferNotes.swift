@@ -1,9 +1,9 @@
 import Longhaul
 
-/// What is said on standard error of transfers that are not simply as the command line asks for.
+/// Notes on standard error about transfers that are not simply as the command line asks for.
 extension Console {
 
-    /// Which conditions hold those that were told to go on.
+    /// Prints the conditions that hold transfers which were told to go on.
     func sayWaits(_ ids: [TransferID], in queue: TransferQueue) throws {
         if isJSON { return }
         let text = WaitText(time: .current())
@@ -21,7 +21,7 @@ extension Console {
         }
     }
 
-    /// That they are not new. A paused one goes on only after `resume`.
+    /// Prints that the transfers are not new. A paused one goes on only after `resume`.
     func sayRecordedAlready(
         _ ids: [TransferID], in queue: TransferQueue, goesOn: Bool = false
     ) throws {
@@ -38,7 +38,7 @@ extension Console {
         }
     }
 
-    /// What a change passed over, though nothing is wrong.
+    /// Prints the transfers that a change passed over, though nothing is wrong.
     func sayReplaced(_ outcomes: [ChangeOutcome]) {
         var count = 0
         for outcome in outcomes {
@@ -53,7 +53,7 @@ extension Console {
         if rest > 0 { say("longhaul: \(Units.counted(rest, "more replaced transfer")) left out") }
     }
 
-    /// That a snapshot takes its time and its room.
+    /// Prints that a snapshot takes time and space.
     func sayCopying(_ path: String, _ size: Int64) {
         complain(
             "longhaul: \(TerminalText.shown(path)): copying \(Units.size(size)) for its snapshot, "

@@ -62,7 +62,7 @@ final class Console {
         try? console.flush()
     }
 
-    /// From the engine's thread.
+    /// Prints an engine's failure; called from the engine's thread.
     static func sayFailure(_ failure: EngineFailure) {
         Console.standard(isJSON: false).complain("longhaul: " + failure.text)
     }

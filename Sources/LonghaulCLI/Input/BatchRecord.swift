@@ -3,7 +3,7 @@ import Longhaul
 /// The outcomes of the requests of one command, in little memory: consecutive ids are one range.
 final class BatchRecord {
     private(set) var ids = IDRuns()
-    /// Those of them that were there before the command.
+    /// Transfers of the batch that existed before the command.
     private(set) var existing = IDRuns()
     private(set) var skippedCount = 0
     private var firstRecorded: Int64?

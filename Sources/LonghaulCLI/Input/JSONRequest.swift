@@ -1,6 +1,6 @@
 import Longhaul
 
-/// One line of JSON Lines input. The field names are those of a printed transfer, and those of the
+/// A line of JSON Lines input. The field names are those of a printed transfer, and those of the
 /// options in camelCase. `null` keeps the value of the command line.
 ///
 /// A printed transfer is a request, too: what it says of the transfer itself is passed over, and
@@ -52,7 +52,7 @@ struct JSONRequest {
         var seen: UInt64 = 0
         var url: String?
         var kind: Transfer.Kind?
-        /// Of an upload.
+        /// File to send; for uploads only.
         var source: String?
         var destination: String?
         var directory: String?
@@ -82,13 +82,13 @@ struct JSONRequest {
         "maxSize", "retries", "stallTimeout", "remoteName", "meta",
     ]
 
-    /// Those of uploads alone.
+    /// Names that only uploads have.
     static let uploadNames: Set<String> = [
         "protocol", "method", "form", "contentType", "partSize", "repeatable", "inPlace",
         "ifChanged", "snapshot",
     ]
 
-    /// What a printed transfer says besides: it asks for nothing.
+    /// Names of a printed transfer that ask for nothing.
     private static let printed: Set<String> = [
         "id", "state", "host", "bytesTotal", "bytesDone", "bytesSent", "bytesFetched",
         "bytesPerSecond", "createdAt", "startedAt", "finishedAt", "attempts", "restarts",
@@ -96,7 +96,7 @@ struct JSONRequest {
         "preferencesCheckedAt", "contentCoding", "response", "yielding", "attemptRecords", "events",
     ]
 
-    /// One bit for each name: a line is read without making a set.
+    /// A bit for each name, so that a line is read without making a set.
     private static let bits: [String: UInt64] = Dictionary(
         uniqueKeysWithValues: names.union(uploadNames).union(["options"]).enumerated().map {
             ($1, 1 << UInt64($0))
@@ -107,7 +107,7 @@ struct JSONRequest {
         _ key: String, _ scanner: inout JSONScanner, into fields: inout Fields
     ) throws -> Bool {
         guard let bit = JSONRequest.bits[key] else { return false }
-        // It is unknown which of the two was meant.
+        // The line leaves open which of the two values is meant.
         if fields.seen & bit != 0 { throw LonghaulError.usage("'\(key)' is there twice") }
         fields.seen |= bit
         if scanner.null() { return true }
@@ -289,7 +289,7 @@ struct JSONRequest {
         }
     }
 
-    /// What is printed without its secrets would be asked for without them.
+    /// Refuses a printed URL without its secrets: the request would be made without them.
     private static func shown(_ url: String, _ key: String) throws(LonghaulError) -> String {
         if Redaction.isRedacted(url) { throw redacted(key) }
         return url

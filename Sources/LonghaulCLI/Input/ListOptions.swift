@@ -21,7 +21,7 @@ struct ListOptions: ParsableArguments {
         }
     }
 
-    /// For a command whose `-o` names one file.
+    /// Checks a command whose `-o` names a file.
     func check(_ place: PlaceOptions) throws {
         if place.output != nil, urls.contains("-") || input != nil || urls.count > 1 {
             throw ValidationError("-o names one file; for several URLs use -d DIR")

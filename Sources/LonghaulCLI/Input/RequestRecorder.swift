@@ -31,7 +31,7 @@ struct RequestRecorder {
         batch.handOver(line: line, hasChecksum: request.options.checksum != nil)
     }
 
-    /// What has become of one; in the order in which they were handed over.
+    /// Records the outcome of a request; called in the order of the requests.
     func record(_ outcome: EnqueueOutcome) { batch.record(outcome, on: console) }
 
     /// Prints the ids of what the body records, and starts an engine for it.

@@ -125,7 +125,7 @@ extension LaunchEnding {
 }
 
 extension EngineFailure {
-    /// One line.
+    /// The failure as a line.
     var text: String {
         switch self {
         case .transfer(let id, let error):

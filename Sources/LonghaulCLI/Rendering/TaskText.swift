@@ -127,7 +127,7 @@ struct TaskText {
 }
 
 extension ExpirationReason {
-    /// What became of a launch.
+    /// Reason for the end of a launch, as a clause.
     var text: String {
         switch self {
         case .time: "ended because its time was over"

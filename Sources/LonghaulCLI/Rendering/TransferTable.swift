@@ -44,7 +44,7 @@ struct TransferTable {
         ]
     }
 
-    /// Where the file goes; of an upload, from where.
+    /// Destination of the file; for uploads, its source.
     private func place(_ transfer: Transfer) -> String {
         let path = path(transfer.destination)
         if transfer.kind == .download { return path }
@@ -60,7 +60,7 @@ struct TransferTable {
         return transfer.bytesDone > 0 ? Units.size(transfer.bytesDone) : "-"
     }
 
-    /// Its present rate, or the reason why it does not run.
+    /// The transfer's present rate, or the reason why it does not run.
     private func now(_ transfer: Transfer) -> String {
         switch transfer.state {
         case .running:

@@ -1,6 +1,6 @@
 import Longhaul
 
-/// One transfer in full, as `show` prints it.
+/// A transfer in full, as `show` prints it.
 struct TransferText {
     var time: TimeText
     var terminal: TerminalFacts
@@ -12,7 +12,7 @@ struct TransferText {
         return String(path[path.utf8.index(after: slash)...])
     }
 
-    /// What went wrong in a few words, for a column.
+    /// The error in a few words, for a column.
     static func words(_ error: LonghaulError) -> String {
         let words =
             switch error.code {
@@ -38,7 +38,7 @@ struct TransferText {
         return Double(max(0, total - transfer.bytesDone)) / rate
     }
 
-    /// That the source of an upload is read before anything is sent; `nil` = it is not.
+    /// Tells that the source of an upload is read before anything is sent; `nil` = it is not.
     static func checking(_ transfer: Transfer) -> String? {
         transfer.bytesChecked.map {
             "checking the file: " + Units.percent($0, of: transfer.bytesTotal)

@@ -28,7 +28,7 @@ struct WaitText {
         return inside.allSatisfy(\.isNumber) ? text : String(text[..<open.lowerBound])
     }
 
-    /// What went wrong the last time: its own error, else that of its server.
+    /// Error of the last attempt: the transfer's own, else that of its server.
     func cause(_ transfer: Transfer) -> String? {
         guard transfer.state == .waiting || transfer.state == .paused else { return nil }
         let pause = transfer.waitingFor.first { $0.isPause && $0.nextCheck != nil }
@@ -78,7 +78,7 @@ extension Transfer {
 }
 
 extension WaitReason {
-    /// It waits because something went wrong.
+    /// The transfer waits because something went wrong.
     fileprivate var isPause: Bool {
         switch reason {
         case .backoff, .originCooldown, .storage: true
@@ -90,7 +90,7 @@ extension WaitReason {
 }
 
 extension WaitReason.Reason {
-    /// Whether it waits only for other transfers or for an engine.
+    /// The transfer waits only for other transfers or for an engine.
     fileprivate var isTurn: Bool {
         switch self {
         case .concurrency, .originLimit, .engine: true

@@ -69,7 +69,7 @@ final class ProgressDisplay {
         }
     }
 
-    /// Whether ``show(_:_:)`` would do anything now.
+    /// ``show(_:_:)`` would print or draw now.
     func isDue(at now: Instant) -> Bool {
         switch mode {
         case .silent: return false
@@ -78,7 +78,8 @@ final class ProgressDisplay {
         }
     }
 
-    /// Not before the first period is over: a transfer that ends by then needs no progress.
+    /// The display is due, but never in the first period: a transfer that ends by then needs no
+    /// progress.
     private func isDue(at now: Instant, every seconds: Double) -> Bool {
         guard let due = nextShow else {
             nextShow = now + seconds

@@ -69,7 +69,7 @@ final class QueueProgress {
         return found
     }
 
-    /// Those that wait are counted, not read.
+    /// Counts transfers; those that wait are counted, not read.
     private func count(_ read: Int) throws -> Int {
         if ids != nil || session != nil { return read }
         let counts = try queue.status().counts

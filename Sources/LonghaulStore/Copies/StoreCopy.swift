@@ -103,7 +103,8 @@ package enum StoreCopy {
         try target.execute("COMMIT")
     }
 
-    /// Of some rows; returns the last of them, `nil` = there are no more.
+    /// Leaves the credentials of some rows out; returns the last of these rows, `nil` = there are
+    /// no more.
     private static func leaveOutCredentials(
         of table: String, after id: Int64, _ target: Connection
     ) throws -> Int64? {

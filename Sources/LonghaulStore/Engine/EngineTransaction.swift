@@ -103,7 +103,7 @@ extension EngineTransaction {
     package var log: LogWriter { LogWriter(connection: connection, buffer: late) }
 }
 
-/// What was learned of servers.
+/// Memories of servers.
 package struct OriginMemories {
     let connection: Connection
 
@@ -132,6 +132,6 @@ package struct OriginMemories {
 }
 
 extension EngineTransaction {
-    /// What was learned of servers.
+    /// Memories of servers.
     package var origins: OriginMemories { OriginMemories(connection: connection) }
 }

@@ -28,7 +28,7 @@ package struct StoreSettings {
         }
     }
 
-    /// Whether this is the first call for this notice.
+    /// Records a notice; `true` at the first call for it.
     package func noteOnce(_ notice: String) throws(LonghaulError) -> Bool {
         let key = "told.\(notice)"
         if try store.access({ try SettingRows($0).value(of: key) }) != nil { return false }
@@ -89,6 +89,6 @@ package struct StoreSettings {
 }
 
 extension Store {
-    /// What is recorded besides transfers.
+    /// Records besides transfers.
     package var settings: StoreSettings { StoreSettings(store: self) }
 }

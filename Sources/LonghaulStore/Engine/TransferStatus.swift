@@ -13,7 +13,7 @@ package struct TransferStatus {
         self.log = log
     }
 
-    /// One transfer with all its fields; `nil` when it was removed.
+    /// Reads a transfer with all its fields; `nil` when it was removed.
     package func work(_ id: TransferID) throws -> TransferWork? {
         try WorkRecord.find(id, connection)
     }
@@ -95,7 +95,7 @@ package struct TransferStatus {
         skipped: LonghaulError? = nil, detail: String? = nil, now: Timestamp
     ) throws -> [OrphanedPart] {
         let standing = try standing(of: id)
-        // It has crossed with another URL, and begins anew there.
+        // The URL was changed while the upload ran to the old one: the upload begins anew.
         if standing.upload == .elsewhere {
             try setQueued(id, now: now)
             return []
@@ -224,7 +224,7 @@ package struct TransferStatus {
 
         enum Upload: Int {
             case asWanted
-            /// It has gone to another URL than the transfer asks for by now.
+            /// The upload has gone to another URL than the transfer asks for by now.
             case elsewhere
         }
     }

@@ -4,7 +4,7 @@ package import LonghaulCore
 package struct TransferReader {
     let store: Store
 
-    /// One transfer for display, `nil` if there is none.
+    /// Finds a transfer for display, `nil` if there is none.
     package func find(
         _ id: TransferID, now: Timestamp
     ) throws(LonghaulError) -> Transfer? {
@@ -107,13 +107,13 @@ package struct TransferReader {
         }
     }
 
-    /// Whether a transfer may still send the snapshot of this path.
+    /// A transfer may still send the snapshot of this path.
     package func hasSnapshot(at path: String) throws(LonghaulError) -> Bool {
         try store.snapshot { try SnapshotRows($0).isInUse(path) }
     }
 
-    /// Whether a transfer, live or ended, has or had this destination. Reads all transfers: for
-    /// rare calls only.
+    /// A transfer, live or ended, has or had this destination. Reads all transfers: for rare calls
+    /// only.
     package func hasTransfer(to destination: String) throws(LonghaulError) -> Bool {
         try store.snapshot { connection in
             try connection.first(
@@ -128,7 +128,7 @@ extension Store {
     package var transfers: TransferReader { TransferReader(store: self) }
 }
 
-/// Which transfers a list shows.
+/// Reads the transfers that a list shows.
 private struct TransferLists {
     let connection: Connection
 
@@ -170,8 +170,8 @@ private struct TransferLists {
     }
 }
 
-/// Which transfers a list shows: a filter of the user with its defaults filled in, so that a list
-/// is always bounded.
+/// Selects the transfers of a list: a filter of the user with its defaults filled in, so that a
+/// list is always bounded.
 package struct ListQuery: Hashable, Sendable {
     /// `nil`: those that have not ended, and if room is left, those that ended within a day.
     package var states: Set<TransferState>?

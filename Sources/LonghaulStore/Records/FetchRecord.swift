@@ -2,7 +2,7 @@ internal import LonghaulCore
 
 /// The row of a fetch: ``FetchState``, saved whole.
 enum FetchRecord {
-    /// Of a fetch `f` of a transfer `t`: see ``Candidate/isUnresumable``.
+    /// SQL for a fetch `f` of a transfer `t`: see ``Candidate/isUnresumable``.
     static let isUnresumable = """
         CASE WHEN f.upload IS NOT NULL \
         THEN json_extract(f.upload, '$.sentBound') > 0 \

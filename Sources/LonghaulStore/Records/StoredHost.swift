@@ -11,7 +11,7 @@ package struct StoredHost: Hashable, Sendable {
     package var urgencyLostUntil: Timestamp?
 }
 
-/// One start of a host.
+/// A start of a host.
 package struct StoredLaunch: Hashable, Sendable {
     package var id: LaunchID
     package var host: String
@@ -43,7 +43,7 @@ package struct LaunchOutcome: Hashable, Sendable {
     /// The last part of its output.
     package var output: String?
     package var expiration: ExpirationReason?
-    /// Of the launch's process group; `nil` = not measured.
+    /// Processor time of the launch's process group; `nil` = not measured.
     package var processorSeconds: Double?
 
     package init(_ ending: LaunchEnding, status: Int? = nil, output: String? = nil) {
@@ -54,8 +54,8 @@ package struct LaunchOutcome: Hashable, Sendable {
 
     package var isSuccess: Bool { ending == .exited && status == 0 }
 
-    /// Whether it counts against the host: not if it was asked to end for a reason that is not its
-    /// own, nor if its end is not known.
+    /// The launch counts against the host. A launch does not count if it was asked to end for a
+    /// reason that is not its own, nor if its end is not known.
     package var isFailure: Bool {
         !isSuccess && ending != .unknown && expiration != .requirement
     }

@@ -23,7 +23,7 @@ package enum StoredJSON {
 extension TransferOptions {
     private static let standard = TransferOptions()
 
-    /// As they stay with a completed upload.
+    /// The options that stay with a completed upload.
     var withoutCredentials: TransferOptions {
         var options = self
         options.user = nil

@@ -15,19 +15,19 @@ package struct StoredTask: Sendable {
     package var timing: TaskTiming
     /// When the timing was written.
     package var writtenAt: Timestamp
-    /// What has happened and is not handed over yet.
+    /// Triggers that have fired and are not handed over yet.
     package var trigger: FiredTrigger?
     /// The launch that carries it; `nil` = it waits.
     package var launch: LaunchID?
     package var startedAt: Timestamp?
-    /// What the launch was for, of a standing request.
+    /// Triggers that the present launch of a standing request hands over.
     package var firedBy: FiredTrigger?
     /// A launch, or the end of the one that carries it, was asked for.
     package var isSimulated = false
 }
 
 extension TaskTiming {
-    /// Of a task, after a clock that may have been set back since it was written.
+    /// Timing of a task, corrected for a clock that was set back since it was written.
     init(_ task: StoredTask, at now: Timestamp) {
         self = task.timing
         follow(task.writtenAt, earliest: task.request.earliestBegin, now: now)
@@ -48,7 +48,7 @@ package struct FiredTrigger: Hashable, Sendable {
     /// The last one.
     package var trigger: TaskTrigger { events[events.count - 1] }
 
-    /// With what has happened since.
+    /// The trigger with everything that has fired since.
     func adding(_ new: FiredTrigger) -> FiredTrigger {
         var all = self
         all.events.removeAll { new.events.contains($0) }

@@ -38,7 +38,7 @@ struct TaskRows {
             read: TaskColumns.read)
     }
 
-    /// Of this machine among others, by which the moments of repeating requests are chosen.
+    /// Place of this machine among others, which chooses the moments of repeating requests.
     func place() throws -> Double {
         TaskTiming.place(of: try connection.first("SELECT storeID FROM lease") { $0.text(0) } ?? "")
     }

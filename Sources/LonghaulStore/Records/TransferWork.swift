@@ -151,8 +151,8 @@ struct StoredSchedule {
 }
 
 extension TransferWork {
-    /// Whether the upload, sent as it is asked for now, would fail at once: a POST whose answer was
-    /// lost may have been carried out, and may not be made twice.
+    /// The upload, sent as it is asked for now, would fail at once: a POST whose answer was lost
+    /// may have been carried out, and may not be made twice.
     func mayHaveArrived(_ connection: Connection) throws -> Bool {
         guard let options = request.options.upload, let fetchID,
             let state = try connection.first(

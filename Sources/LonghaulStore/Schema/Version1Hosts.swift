@@ -1,4 +1,4 @@
-/// Of the first schema, what concerns hosts and background tasks.
+/// Tables of hosts and background tasks in the first schema.
 enum Version1Hosts {
     /// The programs that are started for events, and the log of their launches; the processes of
     /// hosts that run by themselves, and their reports of launches that were handed to them.
@@ -109,7 +109,7 @@ enum Version1Hosts {
         """,
     ]
 
-    /// What hosts are launched for besides events: requests that wait, those that a launch carries
+    /// Reasons for launches besides events: requests that wait, requests that a launch carries
     /// (`launch`), and wake-ups; the log of their runs.
     static let taskTables: [String] = [
         """
@@ -218,7 +218,8 @@ enum Version1Hosts {
         """,
     ]
 
-    /// One pending request of an identifier; a decision reads the heads of eligibilities.
+    /// Unique: a single pending request of an identifier. A decision reads the heads of
+    /// eligibilities.
     static let taskIndexes: [String] = [
         """
         CREATE UNIQUE INDEX taskPending ON task (host, identifier, kind = 2)

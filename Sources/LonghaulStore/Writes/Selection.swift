@@ -28,19 +28,19 @@ struct CancelDetail: Codable {
 package struct WantOutcome: Hashable, Sendable {
     package enum Result: Hashable, Sendable {
         case changed
-        /// It was as wanted already.
+        /// The transfer was as wanted already.
         case unchanged
-        /// It has ended, in a state from which the change does not lead.
+        /// The transfer has ended, in a state from which the change does not lead.
         case hasEnded(TransferState)
         /// Another live transfer has reserved its destination.
         case destinationTaken(String, by: TransferID)
         /// `--on-duplicate replace` has cancelled it, and it was not named: nothing was changed.
         case replaced(by: TransferID)
-        /// Its deadline is a moment, and over: it would fail at once.
+        /// The transfer's deadline is a moment, and over: it would fail at once.
         case deadlinePassed
         /// The snapshot of the file that it is to send was deleted when it was cancelled.
         case snapshotGone
-        /// Its POST may have been carried out, and may not be sent twice.
+        /// The upload's POST may have been carried out, and may not be sent twice.
         case answerLost
         case noSuchTransfer
     }
@@ -60,7 +60,7 @@ enum WantRewrite: Equatable {
     case set(Want)
     /// Set, and request that the engine queues an ended transfer again.
     case rearm(Want)
-    /// It is wanted already; a pause that holds it ends now.
+    /// The transfer is wanted already; a pause that holds it ends now.
     case hasten
     case unchanged
     case refuse(TransferState)

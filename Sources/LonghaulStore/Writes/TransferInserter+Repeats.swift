@@ -16,13 +16,13 @@ extension TransferInserter {
         let isFailed = work.phase == .failed && !work.isRearmPending
         var changed = work
         changed.request = work.request.restated(by: new.request)
-        // With its digest it would fail again: the same request without a digest drops that.
+        // The old digest would fail again: the same request without a digest drops it.
         if isFailed, work.error?.code == .checksumMismatch, new.request.options.checksum == nil,
             new.request.options.upload == nil
         {
             changed.request.options.checksum = nil
         }
-        // It would fail at once.
+        // The old deadline is over, so the transfer would fail at once.
         if isFailed, try TransferRows(connection).hasFixedDeadline(work.id, before: now) {
             changed.request.deadline = new.request.deadline
         }
@@ -34,7 +34,7 @@ extension TransferInserter {
         if isFailed, try changed.mayHaveArrived(connection) {
             throw LonghaulError.answerLost(work.id)
         }
-        // Its session may be given a host, as with a new one. Refusals come before any write.
+        // The session may be given a host, as with a new transfer. Refusals come before any write.
         if new.request.host != nil { _ = try sessionRow(new.request) }
         if !changed.request.isExactly(work.request) {
             try RequestRows(connection).save(changed, insteadOf: work, change, now: now)
@@ -47,8 +47,8 @@ extension TransferInserter {
         return (work.id, work.destination)
     }
 
-    /// Whether a transfer that is about to be cancelled had asked for the same: the new one may
-    /// have its destination.
+    /// A transfer that is about to be cancelled asked for the same: the new one may have its
+    /// destination.
     func makesRoom(_ holder: TransferID, for new: NewTransfer) throws -> Bool {
         guard holder.rawValue < firstID, let work = try work(holder) else { return false }
         return work.want.isCancel && isSame(new.request, work)
@@ -93,9 +93,9 @@ extension Want {
 }
 
 extension TransferRequest {
-    /// With all that `new` asks for otherwise than by default, as `set` would change it. What it
-    /// does not say stays, and so does the earliest moment: `+2h` of a command that is repeated
-    /// every hour would never come.
+    /// The request, changed as `set` would by all that `new` asks for otherwise than by default.
+    /// Fields that `new` leaves at their default stay, and so does the earliest moment: `+2h` of a
+    /// command that is repeated every hour would never come.
     func restated(by new: TransferRequest) -> TransferRequest {
         var request = self
         if new.priority != .normal { request.priority = new.priority }

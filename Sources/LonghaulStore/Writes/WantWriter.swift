@@ -1,6 +1,6 @@
 package import LonghaulCore
 
-/// What clients want of transfers: new ones, and changes of those that are there.
+/// Writes the wants of clients: new transfers, and changes of existing ones.
 package struct WantWriter {
     let store: Store
 
@@ -84,7 +84,7 @@ package struct WantWriter {
 }
 
 extension Store {
-    /// What clients want of transfers.
+    /// Writes the wants of clients.
     package var wants: WantWriter { WantWriter(store: self) }
 }
 

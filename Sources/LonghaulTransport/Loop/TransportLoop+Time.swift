@@ -23,7 +23,8 @@ extension TransportLoop {
         budget.fill(now: now)
         guard handles.active.contains(where: \.flow.isLimited) else { return }
         rateRound += 1
-        // By identity: resuming may end a request and move others in `active`.
+        // The loop goes over handles, not indices: resuming may end a request and move others in
+        // `active`.
         let paused = handles.active.filter(\.flow.isLimited)
         for offset in paused.indices {
             let handle = paused[(offset + rateRound) % paused.count]

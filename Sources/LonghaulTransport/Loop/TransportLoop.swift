@@ -19,8 +19,8 @@ final class TransportLoop {
     var queue: OriginQueue
     var handles = HandleTable()
     var nextChecks = NextChecks()
-    /// Where the last round of lifting rate pauses began, so that the next begins with another
-    /// request.
+    /// Offset at which the last round of lifting rate pauses began, so that the next begins with
+    /// another request.
     var rateRound = 0
     /// The number of ready sockets at the end of the last sleep.
     var readySockets: Int32 = 0
@@ -167,7 +167,7 @@ final class TransportLoop {
 
 /// The handles that serve requests, and unused ones for the next.
 struct HandleTable {
-    /// In no order; each knows its index.
+    /// Active handles, in no order; each knows its index.
     private(set) var active: [EasyHandle] = []
     private var byKey: [SegmentKey: EasyHandle] = [:]
     private var spare: [EasyHandle] = []

@@ -1,7 +1,7 @@
 internal import CLonghaul
 internal import LonghaulCore
 
-/// Which connection a hop may use, and whether that one is still alive.
+/// Selects the connection for a hop, and checks that it is still alive.
 extension EasyHandle {
     /// Selects the connections that the request may use. Sets every option anew, because a parked
     /// handle keeps its earlier options.

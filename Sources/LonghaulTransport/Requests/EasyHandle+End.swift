@@ -1,13 +1,13 @@
 internal import CLonghaul
 internal import LonghaulCore
 
-/// What libcurl's result means for the request.
+/// Derives the request's end from libcurl's result.
 extension EasyHandle {
     enum Completion {
         case ended(WireFailure?)
         case follow(RequestURL)
         case again(Hop.Framing)
-        /// It was not sent: there are as many connections to its origin as there may be.
+        /// The request was not sent: its origin has as many connections as it may have.
         case crowded
     }
 

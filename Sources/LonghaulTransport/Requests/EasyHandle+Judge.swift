@@ -1,7 +1,8 @@
 internal import CLonghaul
 internal import LonghaulCore
 
-/// What the head of an answer means for its body, and whether the hop is requested once more.
+/// Judges the head of an answer: what happens to its body, and whether the hop is requested once
+/// more.
 extension EasyHandle {
     /// Reports the head and applies its verdict to the body. Called by the sink at the first body
     /// byte, and by the loop for answers that ended without one.
@@ -148,7 +149,7 @@ extension EasyHandle {
 }
 
 extension HeadVerdict {
-    /// Whether a body is written.
+    /// The body is written.
     fileprivate var takesBody: Bool {
         switch self {
         case .accept, .hold: true

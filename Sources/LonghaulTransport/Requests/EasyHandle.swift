@@ -1,7 +1,7 @@
 internal import CLonghaul
 internal import LonghaulCore
 
-/// One easy handle with what stays with it; requests pass through it one after another.
+/// An easy handle with its permanent parts; requests pass through it one after another.
 ///
 /// All that belongs to a request is in ``running``, and all that belongs to one hop is in its
 /// ``RunningRequest/hop``: both end as a whole. Lives on the transport's thread only. While the
@@ -17,7 +17,7 @@ final class EasyHandle {
     let turn: UnsafeMutablePointer<lh_turn>
     /// The request that it serves; `nil` = none.
     var running: RunningRequest?
-    /// Its index among the active ones.
+    /// Index of the handle among the active ones.
     var slot = 0
     private var lists = RequestLists()
 
@@ -186,7 +186,7 @@ final class EasyHandle {
         lh_bucket_set(&flow.pointer.pointee.bucket, running?.rate ?? 0, turn.pointee.now)
     }
 
-    /// From now on, reaching this offset ends the request with success.
+    /// Ends the request with success when it reaches this offset.
     func shrink(to end: Int64) {
         let stopAt = running?.stopAt ?? end
         running?.stopAt = min(end, stopAt)

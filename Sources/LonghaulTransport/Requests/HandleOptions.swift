@@ -125,7 +125,8 @@ struct HandleOptions {
         if let content = upload.content {
             if let failure = flow.send(content, upload, curl) { return failure }
             curl.set(CURLOPT_EXPECT_100_TIMEOUT_MS, 1000)
-            // What libcurl has read goes out without its rate.
+            // Bytes that libcurl has already read are sent without a rate, so yielding requests
+            // have a small buffer.
             if request.yields { curl.set(CURLOPT_UPLOAD_BUFFERSIZE, 16_384) }
         } else if upload.method == "HEAD" {
             curl.set(CURLOPT_NOBODY, 1)
@@ -133,7 +134,7 @@ struct HandleOptions {
         curl.set(CURLOPT_CUSTOMREQUEST, upload.method)
         if let signature = upload.signature {
             curl.set(CURLOPT_AWS_SIGV4, signature)
-            // In the key of an object . and .. are names like others.
+            // The key of an object may have . and .. as names like others.
             curl.set(CURLOPT_PATH_AS_IS, 1)
         }
         return nil
@@ -190,7 +191,7 @@ struct HandleOptions {
         curl.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         for command in upload.commands.before { lists.before.append(command) }
         for command in upload.commands.after { lists.after.append(command) }
-        // Of FTP, the commands before it would be sent before the change of directory.
+        // FTP commands of CURLOPT_QUOTE would be sent before the change of directory.
         let before = scheme == "sftp" ? CURLOPT_QUOTE : CURLOPT_PREQUOTE
         if let first = lists.before.first { lh_easy_setopt_list(curl.pointer, before, first) }
         if let first = lists.after.first {
@@ -229,7 +230,8 @@ struct HandleOptions {
                 cookies.append(field.value)
                 continue
             }
-            // One without a value is not sent, nor what libcurl would send of that name.
+            // A field without a value is not sent, nor the one of that name that libcurl would
+            // send.
             list.append("\(field.name):" + (field.value.isEmpty ? "" : " \(field.value)"))
         }
         // libcurl's own rule would ask also where the answer is known. It signs what is named here,

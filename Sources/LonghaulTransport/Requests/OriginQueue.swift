@@ -3,9 +3,9 @@ internal import LonghaulCore
 struct WaitingRequest {
     var request: SegmentRequest
     var stopAt: Int64?
-    /// Its handle, if libcurl had no connection for it; it continues unchanged.
+    /// Handle of the request, if libcurl had no connection for it; the handle continues unchanged.
     var handle: EasyHandle?
-    /// It gets an exclusive connection and counts as such; set when it is dequeued.
+    /// The request gets an exclusive connection and counts as such; set when it is dequeued.
     var isAlone = false
     /// Because its body may be slowed down; set when it is dequeued.
     var isSlowed = false

@@ -39,12 +39,12 @@ struct ResponseFlow {
         }
     }
 
-    /// What SIZE has told.
+    /// Size that the answer to SIZE told.
     var sizeByFTP: Int64? {
         pointer.pointee.has_told_size == 0 ? nil : pointer.pointee.told_size
     }
 
-    /// Its budget had no connection for it; nothing was sent, and nothing is half sent.
+    /// The budget had no connection for the request; none of its bytes were sent.
     var isCrowded: Bool {
         pointer.pointee.is_crowded != 0 && !isHTTPHead && pointer.pointee.upload.position == 0
     }
@@ -76,7 +76,7 @@ struct ResponseFlow {
         pointer.pointee.state = Int32(LH_FLOW_OPEN.rawValue)
     }
 
-    /// From now on, reaching this offset ends the request with success.
+    /// Ends the request with success when it reaches this offset.
     func shrink(to end: Int64) {
         let stop = pointer.pointee.stop_at
         pointer.pointee.stop_at = stop < 0 ? end : min(stop, end)
@@ -134,7 +134,7 @@ struct ResponseFlow {
         pointer.pointee.state = Int32(LH_FLOW_KEEP.rawValue)
     }
 
-    /// What was kept of it.
+    /// Bytes kept of the answer's body.
     var answer: [UInt8] {
         let upload = pointer.pointee.upload
         return Array(UnsafeBufferPointer(start: upload.answer, count: upload.answer_length))
@@ -154,27 +154,27 @@ struct ResponseFlow {
         nonmutating set { pointer.pointee.touched = newValue }
     }
 
-    /// Whether libcurl works on the request; before, it waits for a connection.
+    /// libcurl works on the request; before, the request waits for a connection.
     var hasBegun: Bool { pointer.pointee.begun != 0 }
 
     var isConnecting: Bool { hasBegun && pointer.pointee.connected == 0 }
 
     // MARK: - Pauses
 
-    /// Whether it is paused until the engine has committed the head's meaning.
+    /// The response is paused until the engine has committed the head's meaning.
     var isHeld: Bool { pointer.pointee.state == Int32(LH_FLOW_HELD.rawValue) }
 
     var isRatePaused: Bool { pointer.pointee.rate_paused != 0 }
 
-    /// Whether it is paused after a slow write, for other requests.
+    /// The response is paused after a slow write, for other requests.
     var isResting: Bool { pointer.pointee.rests_until != 0 }
 
-    /// Whether it is paused here, so that no bytes can come.
+    /// The response is paused here, so that no bytes can come.
     var isKeptSilent: Bool { isHeld || isRatePaused || isResting }
 
-    /// Whether it has a rate of its own, or is paused by the total one.
+    /// The response has a rate of its own, or is paused by the total one.
     var isLimited: Bool { pointer.pointee.bucket.rate > 0 || isRatePaused }
 
-    /// Whether a rate applies to it: its own or the total one.
+    /// A rate applies to the response: its own or the total one.
     var isUnderRate: Bool { isLimited || lh_budget_rate(pointer.pointee.turn.pointee.budget) > 0 }
 }

@@ -8,9 +8,9 @@ struct RunningRequest {
     var stopAt: Int64?
     /// Monotonic nanoseconds.
     var begunAt: Int64
-    /// Whether it holds an exclusive connection slot.
+    /// The request holds an exclusive connection slot.
     var isAlone: Bool
-    /// Whether a rate may apply to its body, from the start.
+    /// A rate may apply to the request's body, from the start.
     private(set) var isSlowed = false
     /// The limit of the request itself in bytes per second; `nil` = unlimited.
     var ownRate: Int64?
@@ -107,8 +107,8 @@ struct RunningRequest {
         var problem: RedirectProblem
     }
 
-    /// Where a redirect leads. Redirects are followed here, not by libcurl: the answer is judged
-    /// first, and the fields to send along are chosen here.
+    /// The next hop of a redirect. Redirects are followed here, not by libcurl: the answer is
+    /// judged first, and the fields to send along are chosen here.
     func nextHop(maxRedirects: Int) -> Result<RequestURL, Refusal> {
         func refused(_ problem: RedirectProblem) -> Result<RequestURL, Refusal> {
             .failure(Refusal(problem: problem))
@@ -130,13 +130,13 @@ struct RunningRequest {
     }
 }
 
-/// One request message and its answer: a hop of a redirect, or a repetition of one. All that is
-/// known of it ends with it.
+/// A request message and its answer: a hop of a redirect, or a repetition of one. Its state ends
+/// with it.
 struct Hop {
     /// The HTTP version to request.
     enum Framing {
         case any
-        /// Its chunks prove the end of an answer, and its connection is not shared.
+        /// Chunks of HTTP/1.1 prove the end of an answer, and its connection is not shared.
         case http1
         /// The server has no HTTP/1.1: the end of its answers cannot be proven.
         case unproven
@@ -158,12 +158,12 @@ struct Hop {
 
     let url: String
     var framing = Framing.any
-    /// It was answered over HTTP/2 before it was requested over HTTP/1.1.
+    /// The hop was answered over HTTP/2 before it was requested over HTTP/1.1.
     var hadHTTP2 = false
     var answer = Answer.awaited
     /// The server is asked before the body goes out.
     var expectsContinue = false
-    /// Whether it may share a connection with other requests.
+    /// The hop may share a connection with other requests.
     var mayShare = false
     /// The origin to which it alone uses a connection that libcurl might take for one to share.
     var unsharedAt: RequestURL.Origin?

@@ -7,8 +7,8 @@ package struct TransportConfiguration: Sendable {
     package var userAgent = "longhaul/\(LonghaulVersion.current)"
     /// Connections to one origin (scheme, host, port), of all transports with one budget.
     package var maxConnectionsPerHost = Limits.connectionsPerOrigin
-    /// Whether it serves discretionary requests: its thread has a low priority, and its connections
-    /// are marked.
+    /// The transport serves discretionary requests: its thread has a low priority, and its
+    /// connections are marked.
     package var isBackground = false
     /// Connections open at one time, to all origins together, of all transports with one budget.
     package var maxTotalConnections = 64
@@ -43,7 +43,7 @@ package struct TransportConfiguration: Sendable {
     }
 }
 
-/// What the transports of an engine have together: the connections that may be open, and the rate.
+/// Budget that the transports of an engine share: open connections and the rate.
 package final class TransportBudget: @unchecked Sendable {
     /// May be used on any thread, see budget_shim.h.
     let pointer: OpaquePointer
