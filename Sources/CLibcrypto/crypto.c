@@ -1,10 +1,10 @@
-// What we call of libcrypto. A function that is not listed here does not link.
+// Functions of libcrypto that we call. A function that is not listed here does not link.
 #include "CLibcrypto.h"
 #include "delay_load.h"
 
 #include <openssl/opensslv.h>
 
-// Its file is named by the version of the interface that the headers describe.
+// The library's file is named by the version of the interface that the headers describe.
 #if OPENSSL_VERSION_NUMBER >= 0x30000000L
 static struct lh_library libcrypto = {.name = "libcrypto.so.3"};
 #else

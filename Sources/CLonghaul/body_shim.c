@@ -181,7 +181,7 @@ void lh_flow_bound(lh_flow *flow, CURL *easy) {
     curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
 }
 
-// What is too long is read to its end all the same: the connection stays usable.
+// A body that is too long is read to its end all the same: the connection stays usable.
 static size_t keep(lh_flow *flow, const char *data, size_t length) {
     lh_upload *upload = &flow->upload;
     size_t room = upload->answer_limit - upload->answer_length;

@@ -91,7 +91,7 @@ static int binds_any(int is_v4) {
     return got == 1 && digit != '0';
 }
 
-// Whether no interface has the address.
+// No interface has the address.
 static int is_foreign(int family, const void *address, size_t size) {
     struct ifaddrs *all = NULL;
     if (getifaddrs(&all) != 0)

@@ -70,7 +70,7 @@ static int look_without_birth(int directory, const char *path, int flags, struct
     return 0;
 }
 
-// From linux/stat.h, which may be older than the kernel.
+// Numbers of linux/stat.h, which may be older than the kernel.
 enum { mount_id = 0x1000, unique_mount_id = 0x4000, mount_id_word = 0x90 };
 
 int lh_look(int directory, const char *path, struct lh_file *file) {

@@ -50,8 +50,8 @@ int lh_route_watch(void) {
         SOCK_NONBLOCK);
 }
 
-// Only default routes matter, and those to large parts of the Internet, by which VPNs pass them: a
-// router may change thousands of others.
+// Routes that matter are default routes and those to large parts of the Internet, by which VPNs
+// pass them: a router may change thousands of others.
 enum { large_bits = 8 };
 
 static int matters(const struct nlmsghdr *message) {
@@ -217,7 +217,7 @@ static int dump(int descriptor, const void *request, size_t size, tables *tables
             .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP}, \
         .body = {__VA_ARGS__}}
 
-// Which way the kernel takes to an address far outside (of a root name server): with policies and
+// Asks for the kernel's route to an address far outside (of a root name server): with policies and
 // several tables the routes alone do not tell. Nothing is sent.
 static int ask_outward(int descriptor, int family, const char *text, lh_outward_route *outward) {
     static __thread char buffer[piece_bytes] __attribute__((aligned(NLMSG_ALIGNTO)));
@@ -295,7 +295,7 @@ int lh_route_read(lh_network *network) {
     int descriptor = netlink_socket(NETLINK_ROUTE, 0, 0);
     if (descriptor < 0)
         return descriptor;
-    // From Linux 4.20 on the kernel filters by table and type; older kernels send everything.
+    // The kernel filters by table and type from Linux 4.20 on; older kernels send everything.
     int one = 1;
     setsockopt(descriptor, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &one, sizeof one);
     struct timeval patience = {.tv_sec = 1};

@@ -2,7 +2,7 @@
 #include <malloc.h>
 #include <signal.h>
 
-// From sqlite3.h; weak, as not every program that links this module uses SQLite.
+// Declared as in sqlite3.h; weak, as not every program that links this module uses SQLite.
 extern int sqlite3_config(int option, ...) __attribute__((weak));
 #define LH_SQLITE_CONFIG_MEMSTATUS 9
 

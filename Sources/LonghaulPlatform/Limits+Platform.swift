@@ -11,7 +11,7 @@ extension Limits {
     package static let openDirectories = 32
     /// The most numbers to try if a name is taken.
     package static let takenNameNumbers = 9_999
-    /// With this many files of one file system, one syncfs replaces one fdatasync per file.
+    /// Number of files of one file system from which one syncfs replaces one fdatasync per file.
     package static let wholeFilesystemFiles = 4
     /// Larger files are no configuration and no units of this program.
     static let textFileBytes = 1 << 20

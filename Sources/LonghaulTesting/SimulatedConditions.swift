@@ -4,7 +4,7 @@ internal import Synchronization
 /// The power supply, the network and the user of a simulated machine. What is set holds from the
 /// next ``SimulatedWorld/advance(by:)`` on.
 public final class SimulatedConditions: Sendable {
-    /// What the machine is fed by.
+    /// Source of the machine's power.
     public enum Power: Hashable, Sendable {
         /// Mains power.
         case external
@@ -43,7 +43,7 @@ public final class SimulatedConditions: Sendable {
         }
     }
 
-    /// Whether nobody uses the machine; `true` at first.
+    /// The machine is not in use; `true` at first.
     public var isIdle: Bool {
         get { state.withLock { $0.isIdle } }
         set { change { $0.isIdle = newValue } }
@@ -60,7 +60,7 @@ public final class SimulatedConditions: Sendable {
 
     var networkEdition: Int { state.withLock { $0.networkEdition } }
 
-    /// As the engine is told of them.
+    /// The conditions as the engine gets them.
     func conditions(since moment: Timestamp, networkSince: Timestamp) -> Conditions {
         let state = state.withLock { $0 }
         func reading<Value>(_ value: Value, since: Timestamp) -> Reading<Value> {

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import Longhaul
 
-/// What the feed reader does while nobody looks. Longhaul launches it to refresh the feeds every 15
-/// minutes, to forget old episodes once a week while there is external power, and when files have
-/// arrived. While it runs by itself, all of that comes to its process.
+/// Background work of the feed reader. Longhaul launches it to refresh the feeds every 15 minutes,
+/// to forget old episodes once a week while there is external power, and when files have arrived.
+/// While the reader runs by itself, its process gets the same work.
 struct BackgroundReader: Sendable {
     static let host = "com.example.feedreader"
     static let session = "com.example.feedreader.enclosures"
@@ -103,7 +103,8 @@ struct BackgroundReader: Sendable {
         }
     }
 
-    /// In a launch: the engine that has launched the program carries the requests out.
+    /// Opens the session in a launch: the engine that has launched the program carries the requests
+    /// out.
     private func openSession() async throws -> BackgroundSession {
         var configuration = BackgroundSession.Configuration()
         configuration.engine = .external

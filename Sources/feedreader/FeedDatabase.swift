@@ -8,7 +8,7 @@ actor FeedDatabase {
         var title: String
         var enclosure: String
         var feed = ""
-        /// Its file was asked for.
+        /// The episode's file was asked for.
         var isAskedFor = false
         /// The name of its file, once it has arrived.
         var file: String?
@@ -22,7 +22,7 @@ actor FeedDatabase {
 
     private let directory: URL
     private var file: URL { directory.appending(path: "feeds.json") }
-    /// Where the files of episodes are.
+    /// Directory of the episodes' files.
     nonisolated var enclosures: URL {
         directory.appending(path: "enclosures", directoryHint: .isDirectory)
     }

@@ -18,7 +18,7 @@ enum FeedParser {
         return FeedDatabase.Episode(id: id.map(plain) ?? link, title: title, enclosure: link)
     }
 
-    /// What stands between `<name …>` and `</name>`.
+    /// Texts between `<name …>` and `</name>`.
     private static func elements(_ name: String, in text: some StringProtocol) -> [Substring] {
         var found: [Substring] = []
         var rest = Substring(text)
@@ -41,7 +41,7 @@ enum FeedParser {
         return found
     }
 
-    /// From `<name` to `>`.
+    /// Range from `<name` to `>`.
     private static func firstTag(_ name: String, in text: Substring) -> Range<Substring.Index>? {
         var rest = text
         while let start = rest.firstRange(of: "<\(name)") {

@@ -19,7 +19,7 @@
 #endif
 #include <openssl/evp.h>
 
-// Whether libcrypto is there.
+// Loads libcrypto; 0 = it is not there.
 int lh_crypto_load(void);
 
 #endif

@@ -36,7 +36,7 @@
 #endif
 #include <curl/curl.h>
 
-// Whether libcurl can be loaded.
+// Loads libcurl; 0 = it cannot be loaded.
 int lh_curl_load(void);
 
 /// A function of libcurl or of a library loaded with it; NULL = there is none.

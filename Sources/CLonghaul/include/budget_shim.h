@@ -1,6 +1,6 @@
 #ifndef LONGHAUL_BUDGET_SHIM_H
 #define LONGHAUL_BUDGET_SHIM_H
-// What all transports of an engine have together: the rate, and the connections, which are counted
+// Budget that all transports of an engine share: the rate, and the connections, which are counted
 // here by their sockets. libcurl 8.13 to 8.21 bounds no connections of a share, and no libcurl
 // bounds those of several shares or threads together.
 #include <stddef.h>

@@ -18,14 +18,14 @@ CURLMcode lh_multi_setopt_long(CURLM *multi, CURLMoption option, long value);
 long lh_easy_getinfo_long(CURL *easy, CURLINFO info);
 // -1 where libcurl does not know.
 int64_t lh_easy_getinfo_off_t(CURL *easy, CURLINFO info);
-// What was set with CURLOPT_PRIVATE.
+// Pointer that was set with CURLOPT_PRIVATE.
 void *lh_easy_getinfo_private(CURL *easy);
 // -1 where there is none.
 curl_socket_t lh_easy_getinfo_socket(CURL *easy);
 // True if the connection's local address is gone from this machine: packets to it are lost without
 // an error.
 int lh_easy_has_lost_address(CURL *easy);
-// Whether the connection negotiated HTTP/2 by ALPN; -1 = unknown, as without OpenSSL.
+// The connection negotiated HTTP/2 by ALPN; -1 = unknown, as without OpenSSL.
 int lh_easy_has_agreed_on_http2(CURL *easy);
 
 const curl_version_info_data *lh_version_info(void);

@@ -36,7 +36,7 @@ enum lh_flow_outcome {
     LH_FLOW_SOURCE_CHANGED,  // the file that is sent is another version, or shorter
 };
 
-// What a request sends: bytes of its own, a part of the file `fd` of its flow, bytes of its own.
+// Body of a request: bytes of its own, a part of the file `fd` of its flow, bytes of its own.
 typedef struct lh_upload {
     uint8_t *before;  // owned by the flow
     uint8_t *after;   // as `before`

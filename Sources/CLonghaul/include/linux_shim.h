@@ -37,7 +37,7 @@ int lh_keep_room(int descriptor, int64_t length);
 int lh_give_back(int descriptor);
 // syncfs(2). -EOPNOTSUPP on FUSE, where the call does not reach the daemon.
 int lh_syncfs(int descriptor);
-// Whether the file system may change inode numbers with each mount: FAT, exFAT, FUSE.
+// The file system may change inode numbers with each mount: FAT, exFAT, FUSE.
 int lh_renumbers(int descriptor);
 // The offset of the file's first hole; its end counts as one. -EOPNOTSUPP where written zeros may
 // be stored as holes (file systems that compress), or where that is unknown.

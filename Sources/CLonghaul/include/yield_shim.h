@@ -37,7 +37,7 @@ void lh_pool_use(lh_pool *pool, lh_flow *flow, uint64_t site);
 // Makes a handle that is not running use none.
 void lh_pool_leave(CURL *easy);
 
-// What is known of a connection in one direction.
+// State of a connection in one direction.
 typedef struct lh_tcp_side {
     uint32_t round_trip;  // microseconds; 0 = unknown
     uint32_t lost;        // packets that came out of order, or were sent again

@@ -36,7 +36,7 @@
 #include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
 
-// Whether libsystemd can be loaded.
+// Loads libsystemd; 0 = it cannot be loaded.
 int lh_systemd_load(void);
 
 #endif

@@ -24,7 +24,7 @@ struct ResumeJudge {
         // No source could prove anything: there is no better than this mirror.
         case .restart(.nothingToProve, _): return judgement
         case .restart(let reason, _), .restartFromZero(let reason):
-            // Only an answer from the transfer's own URL may discard the bytes held.
+            // The transfer's own URL alone may discard the bytes held.
             return ResumeJudgement(.fail(FailureTable.mirror(reason)))
         case .fresh, .append, .skip, .alreadyComplete, .dropSegment, .redirect, .empty, .fail:
             return judgement

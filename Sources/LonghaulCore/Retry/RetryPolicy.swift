@@ -38,8 +38,9 @@ package enum RetryPolicy {
         }
     }
 
-    /// So many more bytes are a reason to continue at once: a MiB, or a percent of the file. With a
-    /// smaller bound, a server that gives a few bytes and breaks off would be asked without end.
+    /// A gain: so many more bytes are a reason to continue at once, a MiB or a percent of the file.
+    /// With a smaller bound, a server that gives a few bytes and breaks off would be asked without
+    /// end.
     ///
     /// - Parameter total: The length of the file; `nil` = unknown.
     package static func isGain(_ bytes: Int64, of total: Int64?) -> Bool {

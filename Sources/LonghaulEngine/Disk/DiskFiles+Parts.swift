@@ -8,7 +8,7 @@ extension DiskFiles {
     func prepare(_ fetch: FetchID, _ order: PartOrder, fetched: Int64) {
         var order = order
         if let expected = order.expected, BadFile.isName(order.path) {
-            // What failed its digest the last time was there to be looked at.
+            // The file that failed its digest the last time was kept for the user's inspection.
             PartFile.discard(OrphanedPart(path: order.path, identity: expected))
             order.expected = nil
         }

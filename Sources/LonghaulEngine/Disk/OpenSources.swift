@@ -8,7 +8,7 @@ final class OpenSources: Sendable {
         var file: SourceFile
         var fetchCell: UInt
         var segmentCells: [UInt] = []
-        /// What it is read for is not wanted any more.
+        /// The reader's result is not wanted any more.
         var isLeft = false
     }
 
@@ -62,7 +62,7 @@ final class OpenSources: Sendable {
         }
     }
 
-    /// Its file is read no further; ``close(_:)`` follows.
+    /// Stops reading the fetch's file; ``close(_:)`` follows.
     func leave(_ fetch: FetchID) { sources.withLock { $0[fetch]?.isLeft = true } }
 
     /// `nil` = the fetch has no source open.

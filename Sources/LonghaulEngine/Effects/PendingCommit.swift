@@ -26,7 +26,7 @@ struct PendingCommit {
 
 /// Writes as the commit has turned out.
 extension [StoreWrite] {
-    /// Only the transaction knows whether a transfer waits for input or fails.
+    /// Settles whether a transfer waits for input or fails, which the transaction alone knows.
     func settled(unanswerable: Set<TransferID>) -> [StoreWrite] {
         if unanswerable.isEmpty { return self }
         return map { write in

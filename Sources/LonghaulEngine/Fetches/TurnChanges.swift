@@ -1,8 +1,8 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// What one transaction decided. Memory changes and effects follow from it only once it is
-/// committed; if the commit fails, it is dropped.
+/// Decisions of a transaction. Memory changes and effects follow from them only once it is
+/// committed; if the commit fails, they are dropped.
 struct TurnChanges {
     /// Fetches that leave the wire.
     var departures: [(FetchID, FetchDeparture)] = []

@@ -1,7 +1,7 @@
 package import Logging
 internal import LonghaulCore
 
-/// What an operator may want to know of an engine, as it happens. URLs and messages leave redacted.
+/// Log of an engine for its operator, as things happen. URLs and messages leave redacted.
 ///
 /// An engine without one spends nothing on it.
 package struct EngineJournal: Sendable {
@@ -35,8 +35,8 @@ package struct EngineJournal: Sendable {
             ])
     }
 
-    /// What was committed. Of small files hundreds end in one commit: they are one line, and each
-    /// only at the finest level.
+    /// Logs committed writes. Hundreds of small files end in one commit: they are one line, and
+    /// each only at the finest level.
     func record(_ writes: [StoreWrite]) {
         var (files, bytes, fetched): (Int, Int64, Int64) = (0, 0, 0)
         for case .completed(_, _, let totals) in writes {
@@ -111,7 +111,7 @@ package struct EngineJournal: Sendable {
         logger.info("leaves the wire and waits", metadata: facts)
     }
 
-    /// What went wrong is worth a line at once; the rest only at the finest level.
+    /// Logs an attempt: a failure at once, a success only at the finest level.
     private func attempt(_ id: TransferID, _ outcome: AttemptRecord) {
         let isWell = outcome.isWell
         var facts: Logger.Metadata = [

@@ -150,9 +150,9 @@ package final class EngineLoop: Sendable {
         try? store.wants.forget(gone)
     }
 
-    /// One housekeeping turn: it folds what a dead engine left and what clients want into the
-    /// store, and starts nothing. If the store cannot be written, an engine does it later, which
-    /// tries for longer than a user waits for a command.
+    /// Runs a housekeeping turn: it folds the remains of a dead engine and the wants of clients
+    /// into the store, and starts nothing. If the store cannot be written, an engine does it later,
+    /// which tries for longer than a user waits for a command.
     package func settle(holding lock: EngineLock) throws(LonghaulError) {
         let epoch = try store.lease.raiseEpoch(holder, now: SystemClock.now().wall)
         let workers: FileWorkers

@@ -132,7 +132,7 @@ final class TransportPool: WirePort, @unchecked Sendable {
     private static let failedInit: Int32 = 2
 }
 
-/// For an engine that starts nothing.
+/// Wire of an engine that starts nothing.
 struct NoWire: WirePort {
     func expectRequests() {}
     func start(_ requests: [SegmentRequest]) {

@@ -1,6 +1,6 @@
 package import LonghaulCore
 
-/// What an engine is started for, and when it ends by itself.
+/// Purpose of an engine, and the conditions under which it ends by itself.
 package struct StopConditions: Sendable {
     package var scope = EngineScope()
     package var maxSeconds: Double?
@@ -19,7 +19,7 @@ package struct StopConditions: Sendable {
     package init() {}
 }
 
-/// What this engine may start.
+/// Transfers that this engine may start.
 package struct EngineScope: Sendable {
     /// `true` = discretionary transfers alone, `false` = immediate ones alone; `nil` = both.
     package var onlyDiscretionary: Bool?

@@ -1,11 +1,11 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// What the engine remembers of origins: health, rate, free places. A reference: fetches, plans and
+/// The engine's memory of origins: health, rate, free places. A reference: fetches, plans and
 /// intents read it, and a copy of its tables for each of them would cost more than the decision.
 final class Origins {
     private var sites: [String: OriginSite] = [:]
-    /// As the reads of the queue have found them.
+    /// Cooling origins, as the reads of the queue have found them.
     private(set) var cooling = CoolingOrigins()
     /// Origins with a place that became free since the last plan.
     private(set) var freed: [OriginSite] = []
@@ -19,7 +19,7 @@ final class Origins {
         return site
     }
 
-    /// As far as it is in memory.
+    /// Memory of an origin; `nil` = it is not loaded.
     func memory(of name: String) -> OriginMemory? { sites[name]?.memory }
 
     /// Before a plan and not within one: a plan relies on what it has read.
@@ -45,8 +45,8 @@ final class Origins {
 
     // MARK: - What is learned
 
-    /// What is learned of an origin counts at once for all its fetches. The write of a lesson
-    /// becomes a write of the whole memory.
+    /// Applies lessons about an origin, which count at once for all its fetches. The write of a
+    /// lesson becomes a write of the whole memory.
     func fold(_ step: inout FetchStep, using random: inout SeededGenerator, now: Moment) {
         for index in step.writes.indices {
             switch step.writes[index] {

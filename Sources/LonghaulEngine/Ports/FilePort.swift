@@ -54,7 +54,7 @@ package protocol FilePort: Sendable {
     func syncDirectory(of path: String, without part: OrphanedPart?) -> LocalFault?
 }
 
-/// One thing to do on the disk.
+/// An order to the disk.
 package enum FileOrder: Sendable {
     indirect case prepare(FetchID, PartOrder, fetched: Int64)
     /// The file that an upload sends, opened for reading. It is never changed and never deleted.

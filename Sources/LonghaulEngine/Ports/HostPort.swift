@@ -10,7 +10,7 @@ package protocol HostPort: Sendable {
     /// Why this program could not be run now.
     func obstacle(_ program: String) -> LaunchObstacle?
 
-    /// Whether a process of the host runs by itself.
+    /// A process of the host runs by itself.
     func isAttached(_ host: String) -> Bool
 
     /// Tells whether this very process runs and can take what is handed to it.
@@ -41,7 +41,7 @@ package protocol HostPort: Sendable {
     /// store cannot be written.
     func recordAnswers(of id: LaunchID) throws(LonghaulError)
 
-    /// It is to answer once more, to another launch.
+    /// Drops the host's answers: it is to answer once more, to another launch.
     func dropAnswers(of id: LaunchID)
 
     /// Processes that have begun go on.
@@ -64,7 +64,7 @@ package struct LaunchOrder: Hashable, Sendable {
 }
 
 extension LaunchOrder {
-    /// For what was handed over in a launch that has begun.
+    /// Creates the order for the handover of a launch that has begun.
     package init(_ launch: StoredLaunch) {
         self.init(
             id: launch.id, host: launch.host, argv: [], session: launch.session,
@@ -79,9 +79,9 @@ package enum HostReport: Sendable {
     case notPrepared(LaunchID, message: String)
     /// The store could not be written when it answered. Before the end of the launch is told.
     case answersWait(LaunchID)
-    /// It answered something that makes no sense; the transfer waits on.
+    /// The host's answer makes no sense; the transfer waits on.
     case answerRefused(LaunchID, message: String)
-    /// What it says of a task; before the end of the launch is told.
+    /// The host's result of a task; before the end of the launch is told.
     case result(LaunchID, task: String, TaskResult)
     case ended(LaunchID, LaunchEnding, status: Int?, output: String)
     /// A program has attached itself, or gone away, perhaps.
@@ -100,7 +100,7 @@ package struct PreparedLaunch: Sendable {
     }
 }
 
-/// For an engine that starts no programs.
+/// Hosts of an engine that starts no programs.
 package struct NoHosts: HostPort {
     package init() {}
 

@@ -1,7 +1,7 @@
 package import LonghaulCore
 
 extension Engine {
-    /// One turn: fold the inputs into the machines, commit, perform. Throws only when the engine
+    /// Runs a turn: fold the inputs into the machines, commit, perform. Throws only when the engine
     /// must end: the lease is lost, or the store is gone.
     package func turn(_ inputs: [EngineInput], now: Moment) throws(LonghaulError) -> TurnOutcome {
         followClock(now: now)

@@ -177,8 +177,8 @@ struct RecoveryPass {
     }
 }
 
-/// What becomes of the rows of a transfer that the last engine left half-done. Pure: the answer to
-/// what ``reconcile(fetch:follows:facts:written:through:)`` found.
+/// Outcome for the rows of a transfer that the last engine left half-done. Pure: the answer to what
+/// ``reconcile(fetch:follows:facts:written:through:)`` found.
 struct Settlement: Hashable {
     struct Restart: Hashable {
         var reason: String

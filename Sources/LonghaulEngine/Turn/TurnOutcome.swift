@@ -1,6 +1,6 @@
 package import LonghaulCore
 
-/// What a turn tells the thread that runs the engine.
+/// Report of a turn to the thread that runs the engine.
 package struct TurnOutcome: Sendable {
     /// When to come back at the latest; `nil` = only for an input.
     package var wakeAt: Instant?

@@ -22,7 +22,7 @@ final class ConditionsLoop {
     private var machine = MachineChanges()
     /// The values read, without overrides; for conditions outside the interest, the latest value.
     private var seen = Conditions()
-    /// Of the last network that was seen.
+    /// Identity of the last network that was seen.
     private var identity: NetworkIdentity?
     private var reportedLock = DelayLockState.pending
 
@@ -110,7 +110,7 @@ final class ConditionsLoop {
 
     private var services: [BusService] { [upower.service, manager.service, login.service] }
 
-    /// Whether every needed source has answered.
+    /// Every needed source has answered.
     private var isRead: Bool {
         guard bus != nil else { return true }
         if !needed.isDisjoint(with: [.power, .battery]), !upower.service.isSettled { return false }
@@ -140,7 +140,7 @@ final class ConditionsLoop {
         }
     }
 
-    /// What triggers wait for.
+    /// Follows the changes of the machine that triggers wait for.
     private func followMachine(_ now: Instant) {
         let mounts = machine.follow(
             mountTable: wants.interest.contains(.mounts) ? snapshot.mountTable : nil)

@@ -25,8 +25,8 @@ package enum FinishOutcome: Hashable, Sendable {
     /// The part file's path leads to nothing, or to another file. Nothing was published: in a
     /// directory that was moved away the file would not be at its destination.
     case partLost
-    /// Whether the file was renamed has to be looked up (``FileInspection``): a failed sync of the
-    /// directory is reported here too.
+    /// The rename failed, or a sync of the directory after it: ``FileInspection`` tells whether the
+    /// file was renamed.
     case failed(SystemFailure)
 }
 

@@ -3,7 +3,7 @@ package import LonghaulCore
 
 /// A file that an upload sends, open for reading until the last reference is released.
 package final class SourceFile: Sendable {
-    /// Of the file as it was opened.
+    /// Version of the file as it was opened.
     package let version: SourceVersion
     package let path: String
     private let owner: Descriptor
@@ -26,21 +26,21 @@ package final class SourceFile: Sendable {
         self.path = path
     }
 
-    /// Of a file that was changed while it was read.
+    /// The file was changed while it was read.
     package static let changed = LocalFault(
         code: .sourceChanged, message: LonghaulError.sourceChanged.message)
 
-    /// Since it was opened.
+    /// The file is unchanged since it was opened.
     package var isUnchanged: Bool {
         (try? stat.of(descriptor: descriptor, path: path)).map { SourceVersion($0) } == version
     }
 
-    /// What the file of this name is.
+    /// Version of the file of this name.
     package static func version(at path: String) throws(SystemFailure) -> SourceVersion {
         try SourceFile(path).version
     }
 
-    /// What it means that a file which was there when it was enqueued cannot be opened.
+    /// Fault of a file that was there when it was enqueued and cannot be opened.
     package static func fault(_ failure: SystemFailure) -> LocalFault {
         let path = failure.path
         let change: String? =

@@ -86,12 +86,12 @@ package enum TextFile {
 }
 
 extension S3Profile {
-    /// As the files have them now.
+    /// Keys as the files have them now.
     package func keys() throws(S3KeysProblem) -> S3Keys {
         try keys(texts())
     }
 
-    /// What stands in the files now.
+    /// Texts of the files as they are now.
     package func texts() throws(S3KeysProblem) -> Texts {
         try Texts(credentials: text(of: credentialsFile), config: text(of: configFile))
     }

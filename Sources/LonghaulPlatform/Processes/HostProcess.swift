@@ -19,7 +19,7 @@ package struct HostProgram: Sendable {
 package enum ProcessEnd: Hashable, Sendable {
     case exited(Int32)
     case signalled(Int32)
-    /// It was a child of another process, and its exit status is lost.
+    /// The process was a child of another process, and its exit status is lost.
     case unknown
 }
 

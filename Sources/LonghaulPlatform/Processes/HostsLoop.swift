@@ -173,7 +173,7 @@ package final class HostsLoop {
             for _ in 0..<4 where drain(&launch, isOutput: isOutput, id) {}
         }
         if let line = launch.output.lastLine() { notice(.line(id, line)) }
-        // Until the process is reaped, its number cannot be reused, so no other group is signalled.
+        // The process's number cannot be reused until it is reaped, so no other group is signalled.
         // An adopted process is reaped by its parent: its number is free as soon as it has ended.
         if launch.isEnded { launch.process.kill(marks: launch.marks) }
         notice(.ended(id, launch.process.reap(), output: launch.output.text))

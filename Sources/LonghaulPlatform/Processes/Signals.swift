@@ -16,7 +16,7 @@ package enum Signals {
         return value == 0 ? nil : value
     }
 
-    /// For callers that learn of a signal in another way.
+    /// Records a signal for callers that learn of it in another way.
     package static func record(_ kind: Int32) {
         number.store(kind, ordering: .relaxed)
     }
@@ -32,10 +32,10 @@ package enum Signals {
     /// stopped.
     package static func ignoreTerminalInput() { signal(SIGTTIN, SIG_IGN) }
 
-    /// From now on interrupt, terminate and hang-up are recorded instead of ending the process; a
-    /// second interrupt or terminate does end it. A hang-up comes twice where both the shell and
-    /// the kernel send it. Signals that were ignored when the process started (nohup, `&` in a
-    /// script) stay ignored.
+    /// Records interrupt, terminate and hang-up from now on instead of ending the process; a second
+    /// interrupt or terminate does end it. A hang-up comes twice where both the shell and the
+    /// kernel send it. Signals that were ignored when the process started (nohup, `&` in a script)
+    /// stay ignored.
     package static func watch() {
         number.store(0, ordering: .relaxed)
         var action = sigaction()
@@ -52,8 +52,8 @@ package enum Signals {
 
     private static let isToSuspend = Atomic(false)
 
-    /// From now on Ctrl-Z is recorded instead of stopping the process, which may hold locks that
-    /// other processes wait for.
+    /// Records Ctrl-Z from now on instead of stopping the process, which may hold locks that other
+    /// processes wait for.
     package static func watchSuspension() {
         if isIgnored(SIGTSTP) { return }
         var action = sigaction()
@@ -64,7 +64,7 @@ package enum Signals {
         sigaction(SIGTSTP, &action, nil)
     }
 
-    /// Whether Ctrl-Z was recorded since the last call.
+    /// Ctrl-Z was recorded since the last call; clears the record.
     package static func takeSuspension() -> Bool {
         isToSuspend.exchange(false, ordering: .relaxed)
     }

@@ -4,11 +4,10 @@ package import LonghaulCore
 
 /// The progress board as other processes see it: an engine's progress since its last checkpoint.
 package struct BoardReader: Sendable {
-    /// One fetch as the board shows it now. It is read without a lock, so it serves for display
-    /// only.
+    /// A fetch as the board shows it now. It is read without a lock, so it serves for display only.
     package struct Live: Hashable, Sendable {
         package var written: [(generation: Int64, range: Range<Int64>)] = []
-        /// What the requests of an upload have sent of its file.
+        /// Ranges of the file that an upload's requests have sent.
         package var sent: [(generation: Int64, range: Range<Int64>)] = []
         /// See ``ProgressCell/checked``.
         package var checked: Int64 = 0

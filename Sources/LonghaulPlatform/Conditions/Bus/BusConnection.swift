@@ -32,7 +32,7 @@ final class BusConnection {
 
     var descriptor: Int32 { sd_bus_get_fd(bus) }
 
-    /// What to poll the descriptor for.
+    /// Events to poll the descriptor for.
     var events: Int16 { Int16(truncatingIfNeeded: max(0, sd_bus_get_events(bus))) }
 
     /// Seconds until ``process()`` has to be called although no message has arrived.
@@ -61,7 +61,7 @@ final class BusConnection {
         var path: String
         var interface: String
         var member: String
-        /// Whether the bus may start the service that is called.
+        /// The bus may start the service that is called.
         var startsService = false
         var texts: [String] = []
         var seconds: Double = 10

@@ -4,7 +4,7 @@ final class BusObject {
     let interface: String
     /// `nil` = the service is not running, or does not answer.
     private(set) var properties: [String: BusValue]?
-    /// Whether the service has answered, or is known to be absent, since the bus connected.
+    /// The service has answered, or is known to be absent, since the bus connected.
     private(set) var isSettled = false
 
     private let service: String

@@ -15,7 +15,7 @@ final class BusService {
         self.objects = objects
     }
 
-    /// Whether it is known if the service is running.
+    /// The service is known to run or not to run.
     var isSettled: Bool { objects.allSatisfy(\.isSettled) }
 
     /// A second call does nothing.

@@ -7,12 +7,12 @@ package struct ConditionContext: Sendable {
     package var dev = "/dev"
     /// The records of logged-in users (utmp(5)).
     package var logins = "/run/utmp"
-    /// What is mounted (proc(5)); the kernel must notify of its changes.
+    /// File of the mounts (proc(5)); the kernel must notify of its changes.
     package var mountTable = "/proc/self/mountinfo"
     /// How often the clocks are compared to notice a sleep, without logind, while a trigger waits
     /// for that.
     package var sleepSampleSeconds: Double = 60
-    /// Whether the kernel's links, addresses and routes are read.
+    /// The kernel's links, addresses and routes are read.
     package var readsNetwork = true
 
     /// Poll intervals for idleness where no service tracks users: `running` while a transfer runs
@@ -22,8 +22,8 @@ package struct ConditionContext: Sendable {
     package var idleSampleSeconds: (running: Double, standing: Double) = (1, 60)
     /// The least time between two reads of the load, which may stay about the threshold.
     package var loadSampleSeconds: Double = 10
-    /// Whether the kernel's events of power supplies reach this process: a user namespace of its
-    /// own receives none.
+    /// The kernel's events of power supplies reach this process: a user namespace of its own
+    /// receives none.
     package var hearsDevices = true
     /// Poll interval of the supplies without these events, while a transfer waits for external
     /// power or runs on it, there is a battery, and UPower is not running.
@@ -48,7 +48,7 @@ package struct ConditionContext: Sendable {
         return machine
     }
 
-    /// Since Linux 4.18 the kernel sends device events only to the user namespace that maps all
+    /// The kernel sends device events, since Linux 4.18, only to the user namespace that maps all
     /// users: one line that covers every ID (user_namespaces(7)).
     private static func hearsKernel(_ map: String) -> Bool {
         guard let text = try? smallFile(map) else { return true }

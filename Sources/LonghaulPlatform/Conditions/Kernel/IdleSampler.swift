@@ -1,8 +1,8 @@
 internal import Glibc
 internal import LonghaulCore
 
-/// Whether the machine is in use, by its load and the input at its terminals. For machines where
-/// logind does not report idleness. There are no notifications, so it polls.
+/// Samples whether the machine is in use, by its load and the input at its terminals. For machines
+/// where logind does not report idleness. There are no notifications, so it polls.
 struct IdleSampler {
     static let source = "proc"
 

@@ -137,7 +137,8 @@ final class KernelNetwork {
         link.isBridge = found.is_bridge != 0
         link.prefixes = prefixes
         link.isPointToPoint = found.is_point_to_point != 0
-        // Only candidates are looked up: a host of containers has hundreds of other interfaces.
+        // The lookup is for candidates alone: a host of containers has hundreds of other
+        // interfaces.
         if link.isUp, !link.isLoopback, isFileName(text) {
             link.deviceType = deviceType(text)
             link.driver = driver(text)

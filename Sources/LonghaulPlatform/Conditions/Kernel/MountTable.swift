@@ -1,8 +1,8 @@
 internal import Glibc
 internal import LonghaulCore
 
-/// What is mounted for this process (proc(5), /proc/self/mountinfo). The kernel notifies of
-/// changes: poll(2) reports POLLERR and POLLPRI for the open file.
+/// Mounts of this process (proc(5), /proc/self/mountinfo). The kernel notifies of changes: poll(2)
+/// reports POLLERR and POLLPRI for the open file.
 final class MountTable {
     private let file: Descriptor
     /// A number for each mount: of its id, device and place, since ids are used again.
@@ -45,7 +45,7 @@ final class MountTable {
     }
 }
 
-/// What triggers wait for besides conditions: mounts, and that the machine has slept.
+/// Changes that triggers wait for besides conditions: mounts, and that the machine has slept.
 struct MachineChanges {
     private var mounts: MountTable?
     private var clock = SleepClock()
@@ -101,7 +101,7 @@ struct SleepClock {
             + Int64(all.tv_nsec - running.tv_nsec)
     }
 
-    /// Whether it has slept since the last call.
+    /// The machine has slept since the last call.
     mutating func hasSlept() -> Bool {
         let now = SleepClock.asleep
         defer { asleep = now }

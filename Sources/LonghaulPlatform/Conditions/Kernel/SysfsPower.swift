@@ -10,7 +10,7 @@ final class SysfsPower {
     private(set) var facts: PowerFacts?
     private(set) var hasBattery = false
 
-    /// Whether changes are notified; otherwise the supplies have to be polled.
+    /// Changes are notified; otherwise the supplies have to be polled.
     let isTold: Bool
 
     /// When the next poll is due.
@@ -35,7 +35,7 @@ final class SysfsPower {
 
     /// The descriptor is readable.
     func receive() {
-        // Only the kernel or root can send there, and the message only causes a read.
+        // The sender is the kernel or root, and the message only causes a read.
         if let events, lh_uevent_watch_take(events.number, "power_supply") != 0 { refresh() }
     }
 
