@@ -59,7 +59,7 @@ public final class BackgroundTask: Sendable {
             world?.leaveOpen()
         }
 
-        /// Who waits for the completion, once.
+        /// Takes the continuation of the caller that waits for the completion, once.
         mutating func takeWaiter() -> CheckedContinuation<Bool?, Never>? {
             world?.closeTask()
             world = nil

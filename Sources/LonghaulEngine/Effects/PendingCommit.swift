@@ -37,7 +37,7 @@ extension [StoreWrite] {
         }
     }
 
-    /// Something may be left at a server that nobody needs.
+    /// The writes may leave the rest of an upload at a server.
     var abandonUploads: Bool {
         contains { write in
             if case .dropFetch = write { return true }
