@@ -62,7 +62,7 @@ struct RequestTemplate {
 }
 
 extension ProxyVariables {
-    /// Those of this command, as they were at the first access.
+    /// Proxy variables of this command, as they were at the first access.
     static let ofCommand = ProxyVariables(Environment.value)
 
     /// A transfer is recorded with the proxy variables of the command that enqueues it. An engine

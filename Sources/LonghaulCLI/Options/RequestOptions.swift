@@ -284,7 +284,7 @@ struct MovingOptions: ParsableArguments {
     }
 }
 
-/// What uploads do not have.
+/// Options that uploads do not have.
 struct FetchingOptions: ParsableArguments {
     @Option(
         name: .customLong("mirror"),

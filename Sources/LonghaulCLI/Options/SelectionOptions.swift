@@ -1,7 +1,7 @@
 import ArgumentParser
 import Longhaul
 
-/// Which transfers a command is about: ids, a session, or all.
+/// Selects the transfers of a command: ids, a session, or all.
 struct SelectionOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp("Ids, as `enqueue` and `list` print them.", valueName: "ids"),
@@ -44,7 +44,7 @@ extension Array where Element: Hashable {
     }
 }
 
-/// What the shell asks for while a command line is typed. A queue that cannot be read has none.
+/// Completions for the shell while a command line is typed. A queue that cannot be read has none.
 enum Candidates {
     static var ids: CompletionKind {
         .custom { _, _, _ in

@@ -2,7 +2,7 @@ import ArgumentParser
 import Longhaul
 import LonghaulPlatform
 
-/// Whether a command that leaves work behind starts an engine for it.
+/// Decides whether a command that leaves work behind starts an engine for it.
 struct StartOptions: ParsableArguments {
     @Flag(help: "Do not start a background engine.")
     var noStart = false

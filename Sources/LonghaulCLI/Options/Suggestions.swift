@@ -1,6 +1,6 @@
 import Longhaul
 
-/// What is meant by words of other programs, and by misspelt ones.
+/// Suggests the command for words of other programs, and for misspelt ones.
 enum Suggestions {
     /// The command that is meant; `nil` = none comes near.
     static func command(_ name: String, among known: [String]) -> String? {

@@ -7,9 +7,9 @@ package struct ActiveSegment: Hashable, Sendable {
     package let startedAt: Timestamp
     /// The same moment, for how long it has taken.
     package let begunAt: Instant
-    /// Where its writing starts: the plan's position after the overlap.
+    /// Offset at which the request begins to write: the plan's position after the overlap.
     package var start: Int64
-    /// Where its range ends; `nil` = open.
+    /// End of the request's range; `nil` = open.
     package var end: Int64?
     /// File offset after the last byte written.
     package var written: Int64
@@ -19,10 +19,10 @@ package struct ActiveSegment: Hashable, Sendable {
     package var isParallel: Bool
     /// When it was sent, or something last came of it.
     package internal(set) var heardAt: Instant
-    /// It was silent, and is to end so that others take what it leaves.
+    /// The request was silent, and is to end so that others fetch the rest of its range.
     package internal(set) var isGivenUp = false
-    /// It asks whether the version of the kept file is still the current one: else a 304 answers
-    /// nothing.
+    /// The request asks whether the version of the kept file is still the current one: else a 304
+    /// answers nothing.
     package internal(set) var asksForChange = false
     /// False while its body is held back: its cell still says where it was meant to begin, in a
     /// version that may be given up by now. What it says then is nothing that was written.
@@ -63,7 +63,7 @@ package struct ActiveSegment: Hashable, Sendable {
 extension ActiveSegment {
     package var decision: ResumeDecision? { judgement?.decision }
 
-    /// Whether the end of its body is the end of the file.
+    /// The end of the body is the end of the file.
     var bringsTheWhole: Bool {
         switch decision {
         case .fresh, .skip, .restart: true
@@ -75,10 +75,10 @@ extension ActiveSegment {
         }
     }
 
-    /// Whether it has brought a byte that was missing.
+    /// The request has brought a byte that was missing.
     var hasWritten: Bool { isWriting && written > start }
 
-    /// Whether what stands on the board was written for it: only after its head was found good.
+    /// The board's numbers belong to this request: only after its head was found good.
     var isWriting: Bool {
         switch decision {
         case .fresh, .append, .skip, .restart: true
@@ -89,7 +89,7 @@ extension ActiveSegment {
     /// Enough to say that it was let in, and merely cut off when it ended early.
     var hasBroughtAPiece: Bool { isWriting && written - start >= Limits.minPieceBytes }
 
-    /// Whether it is there already, or nearly.
+    /// The request has reached the position, or nearly.
     func reaches(_ position: Int64, soonAt now: Instant) -> Bool {
         let seconds = now - begunAt
         let count = written - start

@@ -1,4 +1,4 @@
-/// One request that went out for a transfer, and what came of it.
+/// A request that went out for a transfer, and its result.
 public struct AttemptRecord: Hashable, Codable, Sendable {
     /// Counts the transfer's requests, from 1.
     public var number: Int

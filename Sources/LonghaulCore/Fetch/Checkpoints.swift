@@ -1,6 +1,6 @@
 /// When the bytes that have come are made durable, and what is recorded once they are.
 struct Checkpoints: Sendable {
-    /// What the sync that is under way will have made durable.
+    /// Bytes that the sync under way will have made durable.
     private(set) var syncing: PendingSync?
     /// Requests that have ended and whose bytes no checkpoint covers yet. Their cells stay on the
     /// board: a successor in this boot learns from nothing else what they wrote.
@@ -41,7 +41,7 @@ struct Checkpoints: Sendable {
         return pending
     }
 
-    /// What was written is of no more use.
+    /// Drops all checkpoints: the bytes written are of no more use.
     mutating func void(_ step: inout FetchStep) {
         syncing = nil
         release(first: retired.count, &step)
@@ -62,7 +62,7 @@ struct Checkpoints: Sendable {
         return now - lastCheckpoint >= Limits.checkpointSeconds
     }
 
-    /// Whether it is time to record what the version is. True once.
+    /// The version is to be recorded now. True once.
     mutating func pinFallsDue(at now: Instant) -> Bool {
         guard let pinDue, pinDue <= now else { return false }
         self.pinDue = nil
@@ -78,7 +78,7 @@ struct Checkpoints: Sendable {
 package struct PendingSync: Hashable, Sendable {
     package var token: Int64
     package var covers: ByteRanges
-    /// So many of the retired requests, the first ones, are covered by it.
+    /// Number of retired requests, from the first one on, that the sync covers.
     package var retired: Int
 }
 

@@ -10,35 +10,36 @@ struct ConnectionPolicy: Sendable {
     var rangesOffered = false
     /// A parallel request came back with something else: one connection it is.
     var rangesRefused = false
-    /// One request of this run has brought all that it was sent for.
+    /// A request of this run has brought everything that it was sent for.
     var hasEndedWell = false
 
-    /// Whether parts belong together: ranges were answered, or at least promised, and a strong
-    /// validator names the version.
+    /// Parts belong together: ranges were answered, or at least promised, and a strong validator
+    /// names the version.
     func maySplit(_ bytes: FetchBytes) -> Bool {
         !rangesRefused && bytes.state.validator?.isStrong == true
             && (bytes.rangesProven || rangesOffered)
     }
 
-    /// Whether a request that is taken off the wire is known to cost no byte.
+    /// A request that leaves the wire is known to cost no byte.
     func goesOnWhenAskedAgain(_ bytes: FetchBytes) -> Bool {
         bytes.rangesProven || rangesOffered && bytes.state.validator?.isStrong == true
     }
 
     // MARK: - How many
 
-    /// As many as the last sample has left it at, and as the server has not refused.
+    /// Number of connections: the result of the last sample, within what the server has not
+    /// refused.
     func count(for target: FetchTarget, _ context: FetchContext) -> Int {
         let most = most(for: target, context)
         return target.isConnectionCountAutomatic ? min(most, auto.allowed) : most
     }
 
-    /// As many as the transfer, its origin's budget and the server allow.
+    /// Largest number that the transfer, its origin's budget and the server allow.
     func most(for target: FetchTarget, _ context: FetchContext) -> Int {
         min(target.connectionsMax, max(1, context.connectionsAllowed), ceiling.allowed ?? .max)
     }
 
-    /// Whether another sample may lead to another connection.
+    /// Another sample may lead to another connection.
     func isTrying(for target: FetchTarget, total: Int64) -> Bool {
         target.isConnectionCountAutomatic && target.connectionsMax > 1 && !auto.isSettled
             && ceiling.allowed ?? .max >= auto.allowed && total >= 2 * Limits.minSplitBytes

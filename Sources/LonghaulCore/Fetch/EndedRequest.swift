@@ -46,7 +46,7 @@ struct EndedRequest {
         }
     }
 
-    /// What the end of an answer says of its body; `nil` = it had none that counts.
+    /// Judges the body's size by the end of the answer; `nil` = the answer had no body that counts.
     private func proof(bytesTotal: Int64?) -> SizeProof? {
         guard segment.isWriting, var plan = segment.decision?.bodyPlan else { return nil }
         plan.end = segment.end

@@ -1,5 +1,5 @@
-/// What is written of the leader of a fetch is written of all transfers that the fetch serves, in
-/// the same commit.
+/// Extends the writes for the leader of a fetch to all transfers that the fetch serves, in the same
+/// commit.
 package enum FanOut {
     package static func extend(_ step: inout FetchStep, to subscribers: Subscribers) {
         guard subscribers.isShared else { return }

@@ -1,4 +1,4 @@
-/// What an answer's head says beside where its bytes go.
+/// Facts in an answer's head besides the place of its bytes.
 extension OriginMemory {
     func writes(
         after head: ResponseHead, _ judgement: ResumeJudgement, _ ask: RangeRequest,
@@ -17,7 +17,8 @@ extension OriginMemory {
         return writes
     }
 
-    /// What is not known yet. What a proxy does is not its origin's way.
+    /// The lesson of an answer, unless it is known already. The behaviour of a proxy is not that of
+    /// its origin.
     private func lesson(
         of judgement: ResumeJudgement, _ ask: RangeRequest, _ head: ResponseHead
     ) -> OriginLesson? {
@@ -34,13 +35,14 @@ extension OriginMemory {
 }
 
 extension SegmentAsk {
-    /// What the body of an answer is good for, judged on the transport's thread by the same pure
-    /// function that the machine uses.
+    /// Judges the use of an answer's body on the transport's thread, by the same pure function that
+    /// the machine uses.
     package func verdict(_ head: ResponseHead) -> HeadVerdict {
         let decision = judge(ask, head, pinned: pinned, maxSize: maxSize).decision
         switch decision {
         case .redirect: return .redirect
-        // Until the request that fetches the same bytes has been told to leave them.
+        // The body is held until the request that fetches the same bytes has been told to leave
+        // them.
         case .append: return isParallel ? .hold : bounded(decision.verdict)
         case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment, .fail,
             .empty:
@@ -48,8 +50,8 @@ extension SegmentAsk {
         }
     }
 
-    /// Where the length of the file is unknown, no more is taken than is allowed. A bound, and no
-    /// promise: a body that ends before it is whole.
+    /// Bounds a body whose file has an unknown length by the bytes that are allowed. The bound is
+    /// no promise: a body that ends before it is whole.
     private func bounded(_ verdict: HeadVerdict) -> HeadVerdict {
         guard case .accept(var plan) = verdict, plan.end == nil else { return verdict }
         plan.end = maxSize

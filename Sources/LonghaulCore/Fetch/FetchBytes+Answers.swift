@@ -1,6 +1,6 @@
-/// What answers without a byte, and other names for the version, mean for the next request.
+/// Effect of answers without a byte, and of other names for the version, on the next request.
 extension FetchBytes {
-    /// What is known of the origin, as the next request uses it. What a proxy did is not
+    /// The memory of the origin, as the next request uses it. The behaviour of a proxy is not
     /// remembered: after an answer that brought nothing the next rung of the ladder is tried all
     /// the same.
     func ways(of origin: OriginMemory) -> OriginMemory {
@@ -13,7 +13,7 @@ extension FetchBytes {
         return ways
     }
 
-    /// What another name for the version will mean.
+    /// Meaning of another name for the version.
     func names(of request: TransferRequest) -> RangeRequest.Names {
         if request.options.checksum != nil { return .yieldToDigest }
         return state.restarts >= Limits.restartsByTag ? .varyByTag : .prove
@@ -27,7 +27,7 @@ extension FetchBytes {
             case .fail(let answer)? = segment.decision, let status = answer.error.httpStatus
         else { return false }
         switch status {
-        // They are about credentials, the file, time or the number of requests.
+        // These statuses are about credentials, the file, time or the number of requests.
         case 401, 404, 407, 408, 410, 425, 429, 503: return false
         case 400...499: return true
         case 500...599:
@@ -38,7 +38,7 @@ extension FetchBytes {
     }
 }
 
-/// Which source is in use, and how far its name for the version is trusted.
+/// Chooses the source in use, and how far its name for the version is trusted.
 extension FetchBytes {
     /// The list may be another one than when the source in use was chosen: it is looked for by its
     /// URL. Another one has to prove that it has the same version, unless it has named it before.
@@ -56,7 +56,7 @@ extension FetchBytes {
                 state.validator = state.validator?.moved(from: mirror, to: target.url(ofSource: 0))
             }
         }
-        // Of a longer list.
+        // The index may be that of a longer list.
         state.source %= target.sources.count
     }
 
@@ -78,7 +78,7 @@ extension FetchBytes {
 }
 
 extension FetchState {
-    /// Whether the part file, if there is one, is in the destination's directory.
+    /// The part file, if there is one, is in the destination's directory.
     func isBeside(_ destination: String) -> Bool {
         partPath.isEmpty
             || FileNaming.directory(of: partPath).isExactly(FileNaming.directory(of: destination))

@@ -25,8 +25,7 @@ package struct FetchBytes: Sendable {
 
     var totals: TransferTotals { TransferTotals(state, bytesDone: have.count) }
 
-    /// Where the next bytes are missing: `end` is nil while the length is unknown, or the gap runs
-    /// to it.
+    /// The first gap: `end` is nil while the length is unknown, or the gap runs to it.
     var firstGap: (start: Int64, end: Int64?) {
         guard let total = state.bytesTotal, let gap = have.gaps(upTo: total).first
         else { return (have.prefix, nil) }
@@ -50,8 +49,8 @@ package struct FetchBytes: Sendable {
         state.partPath = path
         state.publication = nil
         if isRenumbered { doubt(of: transfer, &step) }
-        // Its number may be that of the one that is gone: what was held there is void in the store,
-        // too, before a byte is written.
+        // The new file may have the number of the one that is gone: bytes held there become void in
+        // the store, too, before a byte is written.
         if isAnother { step.writes.append(.save(state)) }
         // A version of which there is no byte: the next answer may be of another, and until that is
         // recorded nothing on the board may be taken for this one.
@@ -163,12 +162,13 @@ package struct FetchBytes: Sendable {
         state.response = TransferResponse(head, length: state.bytesTotal)
     }
 
-    /// What the answer says of the version that it has proven to be of, and that was not known. Its
-    /// length, where the first one told none: a part of a file of another length is of another
-    /// version. Its name at a source that is new: a later answer under another is, too.
+    /// Learns from the answer about the version that the answer was proven to be of. The length is
+    /// learnt if the first answer told none: a part of a file of another length is of another
+    /// version. The name at a new source is learnt: a later answer under another name is of another
+    /// version, too.
     ///
-    /// Not before what is held has been compared with what came: until then the answer may be of
-    /// another version, and a shorter length would make a whole file of what is held.
+    /// Call this once the bytes held have been compared with the answer's: until then the answer
+    /// may be of another version, and a shorter length would make a whole file of the bytes held.
     mutating func learnVersion(_ segment: ActiveSegment, askedFor url: String) {
         if segment.judgement?.isUnderOtherName == true, let head = segment.head {
             state.validator?.rename(Validator(head, start: segment.ask.start))
@@ -210,7 +210,7 @@ package struct FetchBytes: Sendable {
         state.durable = have
     }
 
-    /// What is known of a copy of the whole file.
+    /// State of a copy of the whole file.
     func copy(
         for subscriber: Subscriber, isLeader: Bool, _ identity: FileIdentity, path: String,
         mountPoint: String?
@@ -229,7 +229,7 @@ package struct FetchBytes: Sendable {
         copy.proposedName = state.proposedName
         copy.contentCoding = state.contentCoding
         copy.response = subscriber.request.options.keepsResponse ? state.response : nil
-        // What was received is counted once.
+        // Received bytes are counted once.
         copy.bytesFetched = isLeader ? state.bytesFetched : subscriber.bytesFetched
         return copy
     }

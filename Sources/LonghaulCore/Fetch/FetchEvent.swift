@@ -1,5 +1,5 @@
-/// What can happen to a fetch. Every event names the fetch by being handed to its machine; those of
-/// one request carry its key, and what an earlier attempt reports late is dropped.
+/// An event of a fetch. Every event names the fetch by being handed to its machine; events of a
+/// request carry its key, and late reports of an earlier attempt are dropped.
 package enum FetchEvent: Sendable {
     /// The part file is open. `created` = it is a new, empty file. `size`: of a file that was
     /// there; `nil` = not looked at. `mountPoint`: see ``FetchState/partMount``. `isReplacing`:
@@ -22,7 +22,7 @@ package enum FetchEvent: Sendable {
     case head(SegmentKey, ResponseHead)
     case progress
     case ended(SegmentKey, SegmentEnd)
-    /// What had been written when sync number `token` was asked for is durable.
+    /// Bytes written before sync number `token` was asked for are durable.
     case synced(token: Int64)
     case syncFailed(token: Int64, LocalFault)
     case verified
@@ -58,14 +58,14 @@ package enum FetchEvent: Sendable {
 }
 
 extension FetchEvent {
-    /// What the engine keeps an account of, besides the machine.
+    /// Orders of which the engine keeps an account, besides the machine.
     package enum Account: Hashable, Sendable {
         case copy
         case securing
         case publishing
     }
 
-    /// Where something was ordered that has its answer with this event.
+    /// The order that this event answers; `nil` = none.
     package var settles: Account? {
         switch self {
         case .copied, .copyFailed: .copy
@@ -80,7 +80,7 @@ extension FetchEvent {
         }
     }
 
-    /// Whether nothing of what was written is left.
+    /// Nothing is left of the bytes written.
     package var losesBytes: Bool {
         guard case .displaced(_, isGone: true) = self else { return false }
         return true
@@ -89,7 +89,7 @@ extension FetchEvent {
 
 /// Why a fetch is asked to leave the wire.
 package enum FetchDeparture: Hashable, Sendable {
-    /// It is not to run just now: back to the queue.
+    /// The fetch is not to run just now: back to the queue.
     case requeue
     /// Something else is wanted of it: back to the queue, and not to its end as it was begun.
     case renew
@@ -106,11 +106,11 @@ package enum FetchDeparture: Hashable, Sendable {
     }
 }
 
-/// What the machine may know besides the event: the turn's one `now`, the origin, and what stands
-/// on the progress board.
+/// Input of the machine besides the event: the turn's one `now`, the origin, and the numbers on the
+/// progress board.
 package struct FetchContext: Sendable {
     package var now: Moment
-    /// Of the transfer's own URL.
+    /// Memory of the origin of the transfer's own URL.
     package var origin: OriginMemory
     /// The origins of its mirrors, by the mirrors' URLs.
     package var mirrors: [String: OriginMemory] = [:]

@@ -1,4 +1,4 @@
-/// Where a fetch stands.
+/// Stage of a fetch.
 package enum FetchStage: Hashable, Sendable {
     /// The part file is being opened.
     case preparing
@@ -18,11 +18,11 @@ package enum FetchStage: Hashable, Sendable {
     case left
 }
 
-/// What becomes of the transfer once the wire is quiet and the last checkpoint is made.
+/// Next state of the transfer, once the wire is quiet and the last checkpoint is made.
 package enum FetchLeaving: Hashable, Sendable {
     case requeue
     case retry(Failure)
-    /// What is missing is asked for when the server wants to be asked again. No failure: the
+    /// The missing bytes are asked for when the server wants to be asked again. No failure: the
     /// answers before it were good.
     case pause(AskedPause)
     case waitForStorage(LonghaulError, needs: StorageNeed)
@@ -51,7 +51,7 @@ package struct AskedPause: Hashable, Sendable {
     package var error: LonghaulError
 }
 
-/// What an event on the wire asks of the machine.
+/// Demand of an event on the wire on the machine.
 enum WireOutcome {
     /// Every byte is held, and no request is out.
     case finish
@@ -59,7 +59,7 @@ enum WireOutcome {
 }
 
 extension LonghaulError {
-    /// Of a transfer whose deadline has come while it runs.
+    /// Error of a transfer whose deadline has come while it runs.
     static func deadlinePassed(on wire: FetchWire) -> LonghaulError {
         deadlinePassed(after: wire.run.hasGained(wire.bytes) ? nil : wire.target.lastError)
     }

@@ -1,4 +1,4 @@
-/// What becomes of the fetch when bytes moved, were made durable, or are lost.
+/// Reacts to bytes that moved, were made durable, or are lost.
 extension FetchMachine {
     /// Bytes moved or time passed: a checkpoint may be due, and so may another connection.
     mutating func progressed(_ context: FetchContext, _ step: inout FetchStep) {

@@ -120,7 +120,7 @@ extension FetchMachine {
         switch stage {
         case .left, .publishing: return
         case .verifying, .securing:
-            // So near the end that going on is the shortest way out, unless that is not wanted.
+            // Going on is the shortest way out so near the end, unless the end is unwanted.
             if departure == .requeue || departure == .expire { return }
         case .sharing: if departure == .expire { return }
         case .preparing, .checking, .moving, .settling: break
@@ -135,7 +135,7 @@ extension FetchMachine {
         }
     }
 
-    /// Which may still be taken back.
+    /// A cancel is under way, and may still be taken back.
     package var isBeingCancelled: Bool { leaving?.isCancel ?? false }
 
     /// A cancel has the last word, whatever fails on the way out.

@@ -1,5 +1,5 @@
-/// From the last byte to the name: verify → make durable → commit that, and the name → rename →
-/// sync the directory → commit `completed` and its event.
+/// Leads from the last byte to the name: verify → make durable → commit that, and the name → rename
+/// → sync the directory → commit `completed` and its event.
 extension FetchMachine {
     mutating func finish(_ step: inout FetchStep) {
         precondition(isWhole && segments.isEmpty, "only a whole file is finished")
@@ -15,7 +15,7 @@ extension FetchMachine {
         }
     }
 
-    /// What the whole file must come to, by the user's word and the server's.
+    /// Digests that the whole file must have, by the user and the server.
     var digests: [Checksum] {
         wire.target.digests(reported: wire.bytes.state.validator?.digest)
     }
@@ -100,7 +100,7 @@ extension FetchMachine {
     ) {
         guard stage == .preparing else { return }
         guard isWhole else {
-            // It was changed since: it is the user's now, and the fetch begins anew.
+            // The file was changed since: it is the user's now, and the fetch begins anew.
             wire.voidBytes(.partFileReplaced, &step)
             wire.bytes.state.partIdentity = nil
             step.writes.append(.save(state))

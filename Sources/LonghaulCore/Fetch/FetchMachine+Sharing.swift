@@ -1,4 +1,4 @@
-/// What is different for a fetch that serves several transfers.
+/// Differences of a fetch that serves several transfers.
 extension FetchMachine {
     /// The leader from now on, and what is to be heeded of all.
     package mutating func serve(_ subscribers: Subscribers) {
@@ -6,11 +6,11 @@ extension FetchMachine {
         wire.target.serve(subscribers)
     }
 
-    /// Whether the part file can be given its leader by a rename.
+    /// A rename can give the part file to its leader.
     package var isAtHome: Bool { wire.bytes.state.isBeside(wire.target.destination) }
 
-    /// Whether another transfer may still come along. None may while the file is, or may be, under
-    /// its leader's name: it is not looked for there once another transfer leads.
+    /// Another transfer may still join. None may while the file is, or may be, under its leader's
+    /// name: it is not looked for there once another transfer leads.
     package var isJoinable: Bool {
         if state.publication != nil || leaving?.isForNow == false { return false }
         return switch stage {
@@ -44,15 +44,15 @@ extension FetchMachine {
         }
     }
 
-    /// One that came to lead while its copy was being made has it, wherever its destination is: to
-    /// give it the part file as well would publish it twice.
+    /// Publishes the part file, unless its leader came to lead while its copy was being made. Such
+    /// a leader has the copy: the part file as well would publish it twice.
     mutating func handedOut(leaderHasCopy: Bool, _ step: inout FetchStep) {
         guard stage == .sharing else { return }
         if isAtHome, !leaderHasCopy {
             stage = .publishing
             publish(as: finalDestination, &step)
         } else {
-            // Its leader was given a copy too.
+            // The leader was given a copy too.
             stage = .left
             step.writes.append(.discard(state.id))
             step.effects.append(.close(deletingPart: true))
@@ -62,7 +62,7 @@ extension FetchMachine {
     /// The digests that the whole file was found to have.
     package var verified: [Checksum] { digests + wire.target.proven }
 
-    /// What is known of a copy of the whole file.
+    /// State of a copy of the whole file.
     package func copy(
         for subscriber: Subscriber, _ identity: FileIdentity, path: String, mountPoint: String?
     ) -> FetchState {
@@ -99,7 +99,7 @@ extension FetchMachine {
 }
 
 extension LonghaulError.Code {
-    /// Of this machine's disk, where one transfer's file is: no matter of the others'.
+    /// The error is about the disk that holds one transfer's file, and does not concern the others.
     package var isLocal: Bool {
         switch self {
         case .io, .permission, .noSpace, .destinationExists: true

@@ -39,20 +39,20 @@ package struct FetchMachine: Sendable {
     package var isWhole: Bool { wire.bytes.isWhole }
     package var totals: TransferTotals { wire.bytes.totals }
 
-    /// Whether a request that is taken off the wire is known to cost no byte.
+    /// A request that leaves the wire is known to cost no byte.
     package var goesOnWhenAskedAgain: Bool {
         wire.connections.goesOnWhenAskedAgain(wire.bytes)
     }
 
-    /// Whether leaving the wire would cost all that has come: the server has told nothing that
-    /// could prove the rest, or it sends no parts of a file.
+    /// Leaving the wire would cost all bytes received: the server has told nothing that could prove
+    /// the rest, or it sends no parts of a file.
     package func isUnresumable(_ origin: OriginMemory) -> Bool {
         guard stage == .moving, let validator = wire.bytes.state.validator else { return false }
         return validator.isEmpty || origin.ignoresRanges
             || segments.contains { $0.head?.headers.refusesRanges == true }
     }
 
-    /// Its only request, if it was made so long ago and no answer to it has begun.
+    /// The only request, if it was made before `moment` and no answer to it has begun.
     package func unanswered(since moment: Instant) -> SegmentKey? {
         guard stage == .moving, segments.count == 1, let started = wire.run.startedMoving,
             started <= moment, segments[0].head == nil, segments[0].received == 0
@@ -68,8 +68,8 @@ package struct FetchMachine: Sendable {
         return wire.bytes.checkpoints.nextTick(after: pause)
     }
 
-    /// What stands on the progress board for a request of this fetch, told before any event that
-    /// depends on it.
+    /// Records the progress board's numbers for a request of this fetch, before any event that
+    /// depends on them.
     package mutating func note(
         _ key: SegmentKey, written: Int64, received: Int64, now: Instant
     ) {

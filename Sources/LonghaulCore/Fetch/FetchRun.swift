@@ -1,4 +1,4 @@
-/// What one run has come to: from the part file's opening until the fetch leaves the wire.
+/// Results of a run: from the part file's opening until the fetch leaves the wire.
 struct FetchRun: Sendable {
     private(set) var startedMoving: Instant?
     private var receivedAtStart: Int64 = 0
@@ -8,10 +8,10 @@ struct FetchRun: Sendable {
     private var lastRequest: Instant?
     /// Sources that have failed; each gets its chance before the transfer backs off or fails.
     private(set) var sourcesFailed = 0
-    /// One of them may fare better later: the transfer does, too. Of several the one that wants
-    /// the least time.
+    /// Failure of a source that may fare better later, as the transfer then does; of several the
+    /// one with the shortest wait.
     private var passingFailure: Failure?
-    /// What has become of the transfer's own URL: said of it when no source is left.
+    /// Failure of the transfer's own URL, reported when no source is left.
     private var ownFailure: Failure?
     /// The server has asked for time beside an answer that went on.
     private(set) var pause: AskedPause?
@@ -37,7 +37,7 @@ struct FetchRun: Sendable {
         max(0, bytes.have.count - heldAtStart)
     }
 
-    /// Whether these are enough, see ``RetryPolicy/isGain(_:of:)``.
+    /// The bytes gained are enough, see ``RetryPolicy/isGain(_:of:)``.
     func hasGained(_ bytes: FetchBytes) -> Bool {
         RetryPolicy.isGain(progress(bytes), of: bytes.state.bytesTotal)
     }
@@ -51,7 +51,7 @@ struct FetchRun: Sendable {
         return Double(bytes) / seconds
     }
 
-    /// What is recorded of the origin when the run ends well.
+    /// Record about the origin when the run ends well.
     func worked(at origin: OriginMemory, _ bytes: FetchBytes, now: Instant) -> StoreWrite? {
         throughput(received: bytes.state.bytesFetched, at: now).map {
             .originWorked(
@@ -69,7 +69,7 @@ struct FetchRun: Sendable {
         pause = AskedPause(until: max(until, pause?.until ?? until), error: failure.error)
     }
 
-    /// Whether the server has not been given the time yet that it has asked for.
+    /// The time that the server has asked for is not over yet.
     func isToPause(at now: Timestamp) -> Bool {
         pause.map { $0.until > now } ?? false
     }
@@ -78,7 +78,7 @@ struct FetchRun: Sendable {
 
     mutating func sourceFailed(_ failure: Failure) {
         sourcesFailed += 1
-        // What comes first with one of the sources is waited for, and no other's wish.
+        // The shortest wait of all sources counts.
         guard failure.kind == .transient else { return }
         if let passingFailure, passingFailure.retryAfter ?? 0 < failure.retryAfter ?? 0 { return }
         passingFailure = failure
@@ -93,7 +93,7 @@ struct FetchRun: Sendable {
         passingFailure?.blamesOrigin = false
     }
 
-    /// What is said when no source is left. What may pass is waited out.
+    /// Outcome when no source is left. A passing failure is waited out.
     func leaving(after failure: Failure) -> FetchLeaving {
         if let passingFailure { return .retry(passingFailure) }
         let failure = ownFailure ?? failure

@@ -1,4 +1,4 @@
-/// What follows from an event, split by when it may be done: `writes` in the commit, `effects`
+/// Consequences of an event, split by when they may be done: `writes` in the commit, `effects`
 /// after it.
 package struct FetchStep: Sendable {
     package var writes: [StoreWrite] = []
@@ -14,8 +14,8 @@ package struct FetchStep: Sendable {
     package init() {}
 }
 
-/// What the engine commits. Values, so that a commit that failed (disk full) can be tried again as
-/// it was.
+/// A write for the engine's commit. A value, so that a commit that failed (disk full) can be tried
+/// again unchanged.
 package indirect enum StoreWrite: Hashable, Sendable {
     case save(FetchState)
     /// Back to the queue; due at once if `readyAt` is nil.
@@ -33,7 +33,7 @@ package indirect enum StoreWrite: Hashable, Sendable {
     case cancelled(TransferID, TransferTotals)
     case restarted(TransferID, reason: String, bytesLost: Int64)
     case attempt(TransferID, AttemptRecord)
-    /// What this state says of an upload is of no more use; the server may still have it.
+    /// The state of this upload is of no more use; the server may still have the upload.
     case abandonUpload(TransferID, FetchState)
     /// The fetch row is of no more use.
     case dropFetch(TransferID)
@@ -49,7 +49,7 @@ package indirect enum StoreWrite: Hashable, Sendable {
     case learn(origin: String, OriginLesson)
     case originFailed(origin: String, Failure, gained: Int64)
     case originWorked(origin: String, bytesPerSecond: Double?, http2: Bool)
-    /// What the three above come to, once folded into the origin's memory.
+    /// The three above, once folded into the origin's memory.
     case saveOrigin(OriginMemory)
 }
 
@@ -80,13 +80,13 @@ package struct TransferTotals: Hashable, Sendable {
             bytesFetched: state.bytesFetched, attempts: state.attempts, restarts: state.restarts)
     }
 
-    /// Those of a fetch of which only the durable bytes are known.
+    /// Numbers of a fetch of which only the durable bytes are known.
     package init(_ state: FetchState) {
         self.init(state, bytesDone: state.durable.count)
     }
 }
 
-/// What is done after the commit. The outcome of each comes back as an event.
+/// An action after the commit. Its outcome comes back as an event.
 package enum FetchEffect: Sendable {
     indirect case prepare(PartOrder)
     /// Open the file that an upload sends.
@@ -97,7 +97,7 @@ package enum FetchEffect: Sendable {
     /// Let the request end at this offset instead of its range's end.
     case shrink(SegmentKey, end: Int64)
     case stop([SegmentKey])
-    /// What these requests wrote is recorded: the board need not tell it any more.
+    /// Bytes of these requests are recorded: the board need not tell them any more.
     case release([SegmentKey])
     case reserve(bytes: Int64)
     /// Empty the part file and give its cells this generation.
@@ -124,15 +124,15 @@ package struct PartOrder: Hashable, Sendable {
     /// The part file that must be found, if one was made.
     package var expected: FileIdentity?
     package var path: String
-    /// What it was made on, where that is known.
+    /// Disk on which the part file was made, where that is known.
     package var disk: MountedDisk?
-    /// Where it stands instead if it was renamed and that was not recorded.
+    /// Path of the part file if it was renamed and that was not recorded.
     package var publication: String
     /// Bytes still to come, as far as known: refused if the disk has not got them.
     package var needs: Int64?
     /// Bytes that are in the part file.
     package var held: Int64 = 0
-    /// Where the last of them ends.
+    /// End of the last byte held.
     package var heldEnd: Int64 = 0
     /// Known only from what the user expects.
     package var isNeedExpected = false
@@ -194,10 +194,10 @@ package struct SegmentAsk: Hashable, Sendable {
     package var maxSize: Int64?
     /// Asked for unless the version of a file that is here is still the current one.
     package var condition = HeaderFields()
-    /// Not the request's own URL: its credentials are not for another server.
+    /// The URL is not the request's own: its credentials are not for another server.
     package var isForMirror: Bool { ask.isForMirror }
-    /// One of several at a time: only a 206 under the pinned validator is of use, on a connection
-    /// of its own.
+    /// The request is one of several at a time: only a 206 under the pinned validator is of use, on
+    /// a connection of its own.
     package var isParallel: Bool
 
     package init(
@@ -227,7 +227,7 @@ package struct UploadAsk: Hashable, Sendable {
 /// A copy of a fetch's whole part file, for one of those that share the fetch.
 package struct CopyOrder: Hashable, Sendable {
     package var transfer: TransferID
-    /// It is made beside this, under the transfer's own part name.
+    /// Path beside which the copy is made, under the transfer's own part name.
     package var destination: String
     /// See ``Subscriber/partSuffix``.
     package var partSuffix: Int

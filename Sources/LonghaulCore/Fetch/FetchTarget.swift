@@ -1,6 +1,6 @@
-/// What a fetch is for: the transfer that leads it, and what is to be heeded of all that share it.
+/// Purpose of a fetch: the transfer that leads it, and the settings merged from all that share it.
 package struct FetchTarget: Sendable {
-    /// Of several that share the fetch, the one that leads.
+    /// The leader of the transfers that share the fetch.
     package internal(set) var transfer: TransferID
     package internal(set) var request: TransferRequest
     /// Absolute path of the reserved destination.
@@ -64,7 +64,7 @@ package struct FetchTarget: Sendable {
         return true
     }
 
-    /// Whether the request carried credentials. What netrc says of the server is not known here.
+    /// The request carried credentials. Those in netrc are not known here.
     func sendsCredentials(_ segment: ActiveSegment) -> Bool {
         if segment.ask.isForMirror { return false }
         return request.options.user != nil || request.options.headers.contains("Authorization")
@@ -85,7 +85,7 @@ package struct FetchTarget: Sendable {
 
     // MARK: - The whole file
 
-    /// What the whole file must come to, by the user's word and the server's.
+    /// Digests that the whole file must have, by the user and the server.
     func digests(reported: String?) -> [Checksum] {
         IntegrityPlan.digests(expected: request.options.checksum, reported: reported)
             .filter { !proven.contains($0) }
@@ -112,7 +112,7 @@ package struct FetchTarget: Sendable {
                 + "dropped", transferID: transfer)
     }
 
-    /// What a failure of this machine means for the transfer.
+    /// Effect of a failure of this machine on the transfer.
     func leaving(after fault: LocalFault, bytesKept: Int64) -> FetchLeaving {
         var error = LonghaulError(
             fault.code, fault.message, transferID: transfer, retryable: true,
@@ -126,8 +126,8 @@ package struct FetchTarget: Sendable {
     }
 }
 
-/// Which digests a whole file must have before it is given its name: the user's, and the one that
-/// the server announced.
+/// Chooses the digests that a whole file must have before it is given its name: the user's, and the
+/// one that the server announced.
 package enum IntegrityPlan {
     package static func digests(expected: Checksum?, reported: String?) -> [Checksum] {
         var digests: [Checksum] = []

@@ -1,4 +1,4 @@
-/// What becomes of the fetch when a request has left the wire.
+/// Reacts to the end of a request.
 extension FetchWire {
     /// Takes the request off the wire and keeps what it has brought; `nil` = it was not there.
     mutating func remove(
@@ -10,7 +10,7 @@ extension FetchWire {
         var segment = segments.remove(at: index)
         bytes.checkpoints.retire(key)
         if end.failure == .withdrawn {
-            // It has not gone out and is no attempt.
+            // The request was never sent and is no attempt.
             if segment.number == bytes.state.attempts { bytes.state.attempts -= 1 }
             return EndedRequest(segment, end, of: target, bytes)
         }
@@ -85,7 +85,7 @@ extension FetchWire {
         let failure = isOfRange ? FailureTable.restart(.noBytes) : failure
         switch failure.kind {
         case .restartFromZero where segment.ask.isForMirror:
-            // What is held is for the transfer's own URL to give up.
+            // Only the transfer's own URL may discard the bytes held.
             if segments.isEmpty {
                 return tryElsewhere(
                     FailureTable.mirror(failure.restart ?? .noBytes), context, &step)
@@ -152,7 +152,8 @@ extension FetchWire {
         return .leave(run.leaving(after: failure))
     }
 
-    /// One that is left alone for now counts as one that has failed, and is not asked.
+    /// Moves to the next source that may be asked. A source that is left alone for now counts as
+    /// failed.
     private mutating func isAtNextSource(_ context: FetchContext) -> Bool {
         while run.sourcesFailed < target.sources.count {
             bytes.nextSource(in: target)
@@ -203,7 +204,7 @@ extension WireOutcome {
 }
 
 extension FailureClass {
-    /// Whether another request may fare better while this one's fetch goes on.
+    /// Another request may fare better while this one's fetch goes on.
     fileprivate var isAboutTheRequest: Bool {
         switch self {
         case .transient, .needsInput, .permanent: true

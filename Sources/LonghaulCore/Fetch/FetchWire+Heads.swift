@@ -1,4 +1,4 @@
-/// What an answer means, once its head is in.
+/// Acts on an answer once its head is in.
 extension FetchWire {
     mutating func head(
         _ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
@@ -140,7 +140,7 @@ extension FetchWire {
             segments[index].begins(plan)
             bytes.rangesProven = true
             takeOver(from: index, plan, context, &step)
-        // One more is too many just now: settled when it has ended.
+        // The server refuses one more request just now: this is settled when the request has ended.
         case .fail where segments[index].head?.status ?? 0 >= 400: break
         case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment,
             .redirect, .fail, .empty:
@@ -148,8 +148,8 @@ extension FetchWire {
         }
     }
 
-    /// Not before its head is good: a request that fetches the same bytes goes on with them if it
-    /// is not. Its body has waited for that.
+    /// Takes a range over from the request that fetches the same bytes. The head must be good:
+    /// otherwise that request goes on with them. The body has waited for that.
     private mutating func takeOver(
         from index: Int, _ plan: BodyPlan, _ context: FetchContext, _ step: inout FetchStep
     ) {

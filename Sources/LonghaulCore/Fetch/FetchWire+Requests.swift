@@ -1,9 +1,9 @@
 /// Requests: what is asked next, and how many at a time.
 extension FetchWire {
-    /// One request for the first missing bytes, or for the whole from zero.
+    /// Sends a request for the first missing bytes, or for the whole from zero.
     mutating func askNext(_ context: FetchContext, _ step: inout FetchStep) {
         precondition(segments.isEmpty, "the first request of a round goes out alone")
-        // Its body may be small, and let in at once.
+        // The body of this request may be small, and let in at once: the emptying would lose it.
         if isEmptying { return }
         if let fromZero {
             let ask = RangeRequest.wholeFile(
@@ -50,7 +50,7 @@ extension FetchWire {
         step.effects.append(.ask(order))
     }
 
-    /// Whether a part may be asked for beside another.
+    /// A part may be asked for beside another.
     private var maySplit: Bool {
         held == nil && fromZero == nil && connections.maySplit(bytes)
             && ResponseHead.Scheme(of: url) == .http
@@ -96,7 +96,7 @@ extension FetchWire {
         send(ask, isParallel: true, context, &step)
     }
 
-    /// Whether another sample may lead to another connection.
+    /// Another sample may lead to another connection.
     var isTryingConnections: Bool {
         guard let total = bytes.state.bytesTotal, connections.isTrying(for: target, total: total)
         else { return false }

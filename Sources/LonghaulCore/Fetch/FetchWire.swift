@@ -21,7 +21,7 @@ package struct FetchWire: Sendable {
         nextSerial = firstSerial
         bytes.findSource(in: target)
         if !state.mayHaveItsName { bytes.state.publication = nil }
-        // Where it is about to have its name, it was whole.
+        // A file that was about to have its name was whole, so its length is sure.
         bytes.isLengthAdvice =
             bytes.state.publication == nil && ResponseHead.Scheme(of: url) == .ftp
     }
@@ -31,7 +31,7 @@ package struct FetchWire: Sendable {
     var url: String { target.url(ofSource: bytes.state.source) }
     var isAtOwnOrigin: Bool { url == target.request.url }
 
-    /// Of the source in use: what is learned of a mirror is not the own origin's.
+    /// Memory of the source in use: lessons about a mirror are not about the own origin.
     func asked(_ context: FetchContext) -> OriginMemory? {
         isAtOwnOrigin ? context.origin : context.mirrors[url]
     }
@@ -44,8 +44,8 @@ package struct FetchWire: Sendable {
 
     // MARK: - Bytes
 
-    /// What stands on the progress board for a request of this fetch, told before any event that
-    /// depends on it.
+    /// Records the progress board's numbers for a request of this fetch, before any event that
+    /// depends on them.
     mutating func moved(
         _ key: SegmentKey, written: Int64, received: Int64, now: Instant
     ) {
@@ -60,7 +60,7 @@ package struct FetchWire: Sendable {
         }
     }
 
-    /// So many body bytes of a request have come by now.
+    /// Counts the body bytes that a request has received by now.
     mutating func count(_ received: Int64, of index: Int) {
         let more = max(0, received - segments[index].received)
         segments[index].received += more

@@ -4,9 +4,9 @@ package struct LocalFault: Hashable, Sendable {
     package var message: String
     /// The machine is short of something for a moment: tried again with back-off.
     package var isPassing: Bool
-    /// Where the disk was mounted that holds the part file, and is not mounted.
+    /// Mount point of the disk that holds the part file, if it is not mounted.
     package private(set) var unmounted: String?
-    /// Where the part file ends by now: it was cut off, and what was held behind it is gone.
+    /// End of the part file by now: it was cut off, and the bytes held behind it are gone.
     package private(set) var cutAt: Int64?
 
     package init(code: LonghaulError.Code, message: String, isPassing: Bool = false) {
@@ -51,13 +51,13 @@ package struct LocalFault: Hashable, Sendable {
         cutAt = size
     }
 
-    /// What is missing, where it is storage that can be waited for.
+    /// The missing storage, if it can be waited for.
     package var storageNeed: StorageNeed? {
         if unmounted != nil { return .disk }
         return code == .noSpace ? .space : nil
     }
 
-    /// What is told of a transfer that goes on by itself.
+    /// Message for a transfer that goes on by itself.
     var messageWhileWaiting: String {
         guard let unmounted else { return message }
         return "the one that was mounted at \(unmounted) is not mounted; mount it, or begin anew "
@@ -65,7 +65,7 @@ package struct LocalFault: Hashable, Sendable {
     }
 }
 
-/// What a transfer lacks that waits for storage.
+/// Storage that a transfer waits for.
 package enum StorageNeed: String, Hashable, Sendable {
     case space = "free space"
     /// The one that its part file is on.

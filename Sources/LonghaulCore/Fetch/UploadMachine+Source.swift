@@ -31,7 +31,7 @@ extension UploadMachine {
         // Names at the server are made of the pinned one, whose numbers may be others by now.
         upload.source = pinned.flatMap { $0.isSame(as: version) ? $0 : nil } ?? version
         wire.upload.start(held: have.count, floor: upload.sentBound)
-        // What was under way when the last run ended may have arrived since.
+        // Bytes under way when the last run ended may have arrived since.
         if upload.address != nil {
             upload.mustAsk = true
             upload.listedThrough = nil
@@ -42,7 +42,7 @@ extension UploadMachine {
         }
         wire.bytes.state.upload = upload
         wire.bytes.state.bytesTotal = version.size
-        // With the loss of what was there before.
+        // The state is saved together with the loss of the bytes before.
         if !step.writes.isEmpty { step.writes.append(.save(state)) }
         if leaving != nil {
             stage = .settling
@@ -85,7 +85,7 @@ extension UploadMachine {
         step.writes.append(.save(state))
     }
 
-    /// What the source's disk has failed with, or that the source was changed while it was read.
+    /// Failure of the source's disk, or a change of the source while it was read.
     func leaving(after fault: LocalFault) -> FetchLeaving {
         fault.code == .sourceChanged
             ? leaving(after: Failure(.permanent, LonghaulError(fault.code, fault.message)))

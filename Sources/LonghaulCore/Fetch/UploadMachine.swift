@@ -13,7 +13,7 @@ struct UploadMachine {
         return step
     }
 
-    /// One event of a fetch that is an upload.
+    /// Handles an event of a fetch that is an upload.
     static func step(
         _ fetch: inout FetchMachine, _ event: FetchEvent, _ context: FetchContext
     ) -> FetchStep {
@@ -160,7 +160,8 @@ struct UploadMachine {
             response.body = end.answer
             wire.bytes.state.response = response
         }
-        // It may have crossed with the word to leave: a pause does not undo what the server has.
+        // The answer may have crossed with the order to leave: a pause does not undo the server's
+        // bytes.
         let isLeft = leaving?.isCancel == true || wire.upload.isSuperseded
         let completes = verdict == .done && !isLeft
         if !completes {
@@ -171,7 +172,7 @@ struct UploadMachine {
         switch verdict {
         case .done: completeUpload(head, end.answer, context, &step)
         case .goOn:
-            // With the one that has ended.
+            // The count includes the request that has ended.
             if exchange.part != nil { wire.connections.worked(wire.segments.count + 1) }
             goOn(after: exchange, context, &step)
         case .askAfter(let failure):
@@ -193,7 +194,8 @@ struct UploadMachine {
         }
     }
 
-    /// It has not gone out, and had not before: it would not have been asked again.
+    /// The request was never sent; clear `mayHaveArrived`. A request that may have been sent before
+    /// would not have been asked again.
     private mutating func noteWithdrawn(_ exchange: UploadExchange?) {
         guard exchange?.purpose == .whole, exchange?.body.mayRepeat == false else { return }
         wire.bytes.state.upload?.mayHaveArrived = false
@@ -214,7 +216,7 @@ struct UploadMachine {
     private mutating func goOn(
         after exchange: UploadExchange, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        // It was asked after a break: without a gain the break is a failure like any other.
+        // The question followed a break: without a gain the break is a failure like any other.
         let isAnswered = exchange.purpose == .ask || exchange.purpose == .list
         if isAnswered, state.upload?.mustAsk == false,
             let failure = wire.upload.settle(held: have.count, of: state.bytesTotal)
@@ -231,8 +233,8 @@ struct UploadMachine {
         stage = .left
         acknowledge(ByteRanges(0..<(state.bytesTotal ?? 0)), &step)
         step.isWhole = true
-        // Of the row only the answer is of use now, which the transfer takes over, and that it is
-        // an upload's: one whose URL was changed meanwhile is not completed.
+        // The row is now of use only for the answer, which the transfer takes over, and to tell
+        // that it is an upload's: an upload whose URL was changed meanwhile is not completed.
         wire.bytes.state.upload = UploadState()
         step.writes.append(.save(state))
         if let origin = wire.asked(context) {
@@ -359,7 +361,7 @@ struct UploadMachine {
         guard let index = wire.segments.firstIndex(where: { $0.key == key }) else { return nil }
         wire.count(end.bytesSent, of: index)
         let segment = wire.segments.remove(at: index)
-        // Its count is saved with what its end has told.
+        // The request's count is saved with the result of its end.
         step.effects.append(.release([key]))
         if end.failure == .withdrawn, segment.number == wire.bytes.state.attempts {
             wire.bytes.state.attempts -= 1
@@ -406,7 +408,7 @@ struct UploadMachine {
         wire.bytes.state.durable = told
     }
 
-    /// What the server had of the upload is worth nothing any more.
+    /// Drops the bytes that the server had of the upload: they are worth nothing any more.
     mutating func lose(_ reason: String, _ step: inout FetchStep) {
         let lost = wire.bytes.have.count
         if lost > 0 || wire.bytes.state.upload?.address != nil {

@@ -1,4 +1,4 @@
-/// What one run of an upload has come to.
+/// Results of a run of an upload.
 package struct UploadRun: Sendable {
     /// The requests that are out and whose answers count.
     private(set) var exchanges: [SegmentKey: UploadExchange] = [:]
@@ -23,8 +23,8 @@ package struct UploadRun: Sendable {
 
     var underWay: [UploadExchange] { Array(exchanges.values) }
 
-    /// Whether a file is on its way in one request, and the server has no resource to continue it
-    /// in: leaving the wire would cost all that was sent.
+    /// A request carries the whole file, and the server has no resource to continue it in: leaving
+    /// the wire would cost all bytes sent.
     ///
     /// - Parameter once: Only one that may not be repeated, whose end that would be.
     package func isSendingWhole(_ state: UploadState?, once: Bool) -> Bool {
@@ -65,7 +65,7 @@ package struct UploadRun: Sendable {
         conflicts = 0
     }
 
-    /// Whether the same request went out in this run, and nothing was gained since.
+    /// The same request went out in this run, and nothing was gained since.
     func isRepeated(_ exchange: UploadExchange) -> Bool {
         sinceGain.contains(exchange)
     }
@@ -122,7 +122,7 @@ extension UploadMachine {
 }
 
 extension ActiveSegment {
-    /// What is recorded of a request of an upload.
+    /// Record of a request of an upload.
     func outcome(
         _ exchange: UploadExchange, _ end: SegmentEnd, _ verdict: UploadVerdict,
         at now: Timestamp

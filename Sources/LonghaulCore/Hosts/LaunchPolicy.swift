@@ -1,20 +1,20 @@
-/// What is known of a host when it is decided whether to start it.
+/// Facts about a host that decide whether it is started.
 package struct HostFacts: Hashable, Sendable {
     package var name: String
     /// A launch of it is being made, or runs.
     package var isBusy = false
-    /// It runs by itself and gets its events live.
+    /// The host runs by itself and gets its events live.
     package var isAttached = false
     /// A process of it that runs by itself takes what is handed over: no program is started.
     package var hasResident = false
     package var obstacle: LaunchObstacle?
     /// Launches in a row that failed.
     package var failures = 0
-    /// Not before this moment, for having failed.
+    /// Earliest next launch after a failure.
     package var retryAt: Timestamp?
-    /// Those of its sessions that have something for it.
+    /// Sessions of the host that have something for it.
     package var sessions: [WaitingSession] = []
-    /// Its tasks and wake-ups that may begin now.
+    /// Tasks and wake-ups of the host that may begin now.
     package var tasks: [DueTask] = []
 
     package init(name: String) {
@@ -42,7 +42,7 @@ package struct WaitingSession: Hashable, Sendable {
     }
 }
 
-/// What a host is at, for people.
+/// State of a host, for people.
 public enum HostState: Hashable, Sendable {
     /// Nothing waits for it, or nothing that it is to be started for.
     case idle
@@ -50,15 +50,15 @@ public enum HostState: Hashable, Sendable {
     case attached
     /// A launch of it runs.
     case running
-    /// It is started at this moment.
+    /// The host is started at this moment.
     case due(Timestamp)
-    /// It failed: it is started again at this moment.
+    /// The host failed: it is started again at this moment.
     case delayed(Timestamp)
-    /// Its events wait until this is mended.
+    /// The host's events wait until this is mended.
     case blocked(LaunchObstacle)
 }
 
-/// Which hosts are started now, and when to look again: pure.
+/// Decides which hosts are started now, and when to decide again: pure.
 ///
 /// A host is started once for all that waits of a session: when the session is drained, when a
 /// transfer needs its answer, or when the first event has waited for the session's delay; and for
@@ -185,8 +185,8 @@ package enum LaunchPolicy {
     }
 }
 
-/// Whether a launch uses too much of a processor: more than ``Limits/processorShare`` of one over
-/// ``Limits/processorSeconds``. The counterpart of the limit for background time on Apple's
+/// Detects a launch that uses too much of a processor: more than ``Limits/processorShare`` of one
+/// over ``Limits/processorSeconds``. The counterpart of the limit for background time on Apple's
 /// systems.
 package struct ProcessorMonitor: Hashable, Sendable {
     private struct Sample: Hashable {
@@ -205,7 +205,7 @@ package struct ProcessorMonitor: Hashable, Sendable {
     ///   - at: Seconds of a clock that is not set.
     /// - Returns: Whether it is too much.
     package mutating func add(_ used: Double, at: Double) -> Bool {
-        // What a process used that has ended and was not awaited is not counted any more.
+        // The time of a process that ended and was not awaited drops out of the count.
         self.used = max(self.used, used)
         samples.append(Sample(at: at, used: self.used))
         // The last sample that is old enough is the one to compare with.

@@ -16,21 +16,21 @@ public enum LaunchEnding: String, Codable, Sendable, CaseIterable {
     case exited
     /// A signal ended it that was not ours.
     case signalled
-    /// Its time was over: it was asked to end, and killed where it did not.
+    /// The launch's time was over: the process was asked to end, and killed if it did not.
     case expired
-    /// It could not be started.
+    /// The program could not be started.
     case notStarted
-    /// It ended while no engine looked, or its status was lost.
+    /// The process ended while no engine watched it, or its status was lost.
     case unknown
 }
 
 /// Why a host cannot be started as things are. Its events wait until that is mended.
 public enum LaunchObstacle: String, Codable, Sendable, CaseIterable {
-    /// It is not known any more, or not yet.
+    /// The host is not known any more, or not yet.
     case removed
-    /// Its program is not there.
+    /// The host's program is not there.
     case missing
-    /// Its program may not be run.
+    /// The host's program may not be run.
     case notExecutable
 }
 
@@ -115,15 +115,15 @@ public struct HostSettings: Hashable, Sendable {
     }
 }
 
-/// What holds for all transfers of a session, and the host that is told of them.
+/// Settings for all transfers of a session, and the host that is told of them.
 public struct SessionSettings: Hashable, Sendable {
     /// The program that is told what happened; `nil` = none, the events wait.
     public var host: String?
     /// Transfers enqueued from now on are discretionary, whatever their request says.
     public var isDiscretionary = false
-    /// Whether the host is started for events. If not, they wait until it comes for them.
+    /// The host is started for events. If not, the events wait until the host comes for them.
     public var launchEvents = true
-    /// Whether the host is asked before a transfer begins that was put off to a later time.
+    /// The host is asked before a transfer begins that was put off to a later time.
     public var askBeforeStart = false
     /// Seconds from the first event that waits to the start of the host, so that it is started once
     /// for many; `nil` = ``defaultLaunchDelay``. A session without live transfers waits for
@@ -137,7 +137,7 @@ public struct SessionSettings: Hashable, Sendable {
     public init() {}
 }
 
-/// What `session set` may change. `nil` = leave as it is.
+/// Changes that `session set` may make. `nil` = leave as it is.
 public struct SessionChange: Hashable, Sendable {
     /// `.some(nil)` = no host any more.
     public var host: String??

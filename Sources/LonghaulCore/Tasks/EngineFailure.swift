@@ -1,4 +1,4 @@
-/// What failed while an engine ran, told once it is recorded.
+/// A failure while an engine ran, told once it is recorded.
 public enum EngineFailure: Hashable, Sendable {
     /// A transfer, and why.
     case transfer(TransferID, LonghaulError)

@@ -44,7 +44,7 @@ extension Limits {
     /// …and as long as no more than this comes between two of them.
     package static let emptyIntervalSeconds: Double = 86_400
 
-    // What is kept.
+    // Kept uses.
     /// Uses so close together count once.
     package static let usageBurstSeconds: Double = 3600
     /// Days before today of which uses are kept: whole weeks.
@@ -52,7 +52,7 @@ extension Limits {
     /// Uses of one day that are kept; no more bursts begin in a day, unless the clock is set.
     package static let usesPerDay = 24
 
-    // What is expected: the weight of a day that was for a day to come.
+    // Expected uses: the weight of a past day for a day to come.
     /// A weekday counts for itself a week later, and by this factor less each week after that.
     package static let usageWeekDecay = 0.8
     /// A day counts for the next one, and by this factor less each day after that.
@@ -66,7 +66,7 @@ extension Limits {
     /// likely.
     package static let usagePrior = 0.3
 
-    // What follows from it.
+    // Effects of learning on refreshes.
     /// Before so long an observation refreshes run as asked.
     package static let usageLearningSeconds: Double = 7 * 86_400
     /// A host without a use for so long has one refresh a day; its next use begins a new

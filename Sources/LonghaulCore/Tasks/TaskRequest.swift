@@ -31,7 +31,7 @@ public enum TaskTrigger: String, Codable, Sendable, CaseIterable {
 public struct TaskRepetition: Hashable, Codable, Sendable {
     /// Seconds between two runs, 1 and more.
     public var interval: Double
-    /// By how many seconds a run may come earlier; `nil` = half of ``interval``. Two runs are never
+    /// Seconds by which a run may come earlier; `nil` = half of ``interval``. Two runs are never
     /// closer than the interval less the tolerance.
     public var tolerance: Double?
 
@@ -41,7 +41,7 @@ public struct TaskRepetition: Hashable, Codable, Sendable {
         self.tolerance = tolerance
     }
 
-    /// What ``tolerance`` comes to.
+    /// Value of ``tolerance`` within its bounds.
     package var slack: Double { min(max(tolerance ?? interval / 2, 0), interval) }
 
     /// Seconds between two runs after so many in a row that brought nothing: whole intervals.
@@ -53,35 +53,35 @@ public struct TaskRepetition: Hashable, Codable, Sendable {
 
 /// How a task ended, as its host says.
 public enum TaskResult: String, Codable, Sendable, CaseIterable {
-    /// It is done.
+    /// The run is done.
     case success
-    /// It failed, and is tried again after a delay that grows.
+    /// The run failed, and is tried again after a delay that grows.
     case failure
-    /// It could not be done now: it comes again soon, without counting as a failure.
+    /// The run could not be done now: it comes again soon, without counting as a failure.
     case deferred
-    /// It is done, and there was nothing new.
+    /// The run is done, and there was nothing new.
     case noData
 }
 
 /// Why a launch was asked to end before it had ended by itself.
 public enum ExpirationReason: String, Codable, Sendable, CaseIterable {
-    /// Its budget was used up.
+    /// The run's time budget was used up.
     case time
     /// A requirement of a task that it carried does not hold any more.
     case requirement
-    /// It used more than 80 % of a processor for a minute.
+    /// The launch used more than 80 % of a processor for a minute.
     case processor
-    /// It was asked for, as a test.
+    /// The expiration was asked for, as a test.
     case simulated
 }
 
-/// One run of a task: its part of a launch.
+/// A run of a task: its part of a launch.
 public struct TaskRun: Hashable, Sendable {
     /// The kind of its request.
     public var kind: TaskKind
     /// The launch that carried it, by its number.
     public var launch: Int64
-    /// What it was launched for, of a standing request: all that had happened, in order.
+    /// Triggers of the launch, for a standing request: all that had happened, in order.
     public var triggers: [TaskTrigger]
     /// When the launch began.
     public var startedAt: Timestamp
@@ -117,13 +117,13 @@ public struct TaskRun: Hashable, Sendable {
 public struct TaskRequest: Hashable, Sendable {
     /// Names the task. At most one request of an identifier waits for a host.
     public var identifier: String
-    /// What the launch may take, see ``TaskKind``.
+    /// Bounds of a launch, see ``TaskKind``.
     public var kind: TaskKind
     /// The host; `nil` = the one that ``identifier`` is permitted to.
     public var host: String?
-    /// Not before this moment; `nil` = at once.
+    /// Earliest begin; `nil` = at once.
     public var earliestBegin: Timestamp?
-    /// What must hold for the task to begin.
+    /// Conditions that must hold for the task to begin.
     public var requirements = ConditionNeeds()
     /// `nil` = once.
     public var repetition: TaskRepetition?
@@ -131,9 +131,9 @@ public struct TaskRequest: Hashable, Sendable {
     public var triggers: [TaskTrigger] = []
     /// A JSON text that is handed to the host; `nil` = none.
     public var payload: String?
-    /// Whether a launch expires when a requirement is lost meanwhile. True by default.
+    /// A launch expires when a requirement is lost meanwhile. True by default.
     public var expiresWhenRequirementIsLost = true
-    /// Whether the request waits again after such an expiration. True by default.
+    /// The request waits again after such an expiration. True by default.
     public var returnsAfterExpiration = true
 
     /// Once, at once, without requirements.
@@ -143,15 +143,15 @@ public struct TaskRequest: Hashable, Sendable {
         self.host = host
     }
 
-    /// Whether it waits for changes of the machine, and stays after a launch.
+    /// The request waits for changes of the machine, and stays after a launch.
     package var isStanding: Bool { !triggers.isEmpty }
 
-    /// Whether one limit of pending requests is for both.
+    /// A single limit of pending requests covers both.
     package func counts(with other: TaskRequest) -> Bool {
         isStanding == other.isStanding && (isStanding || kind == other.kind)
     }
 
-    /// What is wrong with it, in a sentence; `nil` = nothing.
+    /// Fault of the request, in a sentence; `nil` = none.
     package var defect: String? {
         let bytes = identifier.utf8.count
         if bytes == 0 || bytes > Limits.taskIdentifierBytes
@@ -178,8 +178,8 @@ public struct TaskRequest: Hashable, Sendable {
         return nil
     }
 
-    /// What it waits for besides time and its host. A request that repeats prefers a good moment
-    /// as long as its tolerance lasts.
+    /// Conditions of the request, besides time and its host. A request that repeats prefers a good
+    /// moment as long as its tolerance lasts.
     package var eligibility: EligibilityKey {
         var schedule = TransferSchedule()
         schedule.requires = requirements
@@ -216,7 +216,7 @@ public struct WakeUp: Hashable, Sendable {
 }
 
 extension TaskRequest: CustomStringConvertible {
-    /// What is asked for, without the payload, which may be secret.
+    /// The request as text, without the payload, which may be secret.
     public var description: String {
         var parts = ["\(kind.rawValue) \(identifier)"]
         if let host { parts.append("of \(host)") }

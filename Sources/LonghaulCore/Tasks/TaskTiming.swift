@@ -1,10 +1,10 @@
 /// When a pending task may begin, as far as time goes: the engine's part of its row.
 package struct TaskTiming: Hashable, Sendable {
-    /// Not before this moment by its own definition, its own back-off included.
+    /// Earliest moment by the request's own definition and its own back-off.
     package var dueAt: Timestamp
-    /// From this moment on it may begin together with other work of its host.
+    /// Moment from which the task may begin together with other work of its host.
     package var mayBeginAt: Timestamp
-    /// From this moment on its preferences do not count; `nil` = it has none.
+    /// Moment from which the task's preferences do not count; `nil` = it has none.
     package var waivesAt: Timestamp?
     /// The window that ends with the moment for which it is meant begins here. Of a repeating one.
     package var window: Timestamp?
@@ -24,7 +24,7 @@ package struct TaskTiming: Hashable, Sendable {
 }
 
 extension TaskTiming {
-    /// Of a new request.
+    /// Creates the timing of a new request.
     ///
     /// - Parameter replaced: The timing of the request that it replaces: one that repeats goes on
     ///   with its interval, so that submitting it at each start of a program runs it no more often.
@@ -47,7 +47,7 @@ extension TaskTiming {
         // Counted from the last run: each submission would put the next one off.
         lastStart = last
         emptyRuns = replaced?.emptyRuns ?? 0
-        // Its grid goes on, unless that was of a longer interval.
+        // The grid of moments goes on, unless it was that of a longer interval.
         window = replaced?.window.flatMap { $0 <= last + repetition.interval ? $0 : nil }
         moveOn(repetition, place: place, now: now)
         hold(until: begin)
@@ -146,7 +146,7 @@ extension TaskTiming {
     package mutating func forgive(_ repetition: TaskRepetition?, now: Timestamp) {
         failures = 0
         deferrals = 0
-        // One that stands for a change waits for no delay.
+        // A request that waits for a change waits for no delay.
         guard dueAt < .distantFuture else { return }
         dueAt = min(dueAt, now)
         mayBeginAt = min(mayBeginAt, now)
@@ -191,11 +191,11 @@ package enum TaskEnd: Hashable, Sendable {
     case lost
 }
 
-/// What the end of a run means for its request: pure.
+/// Effect of a run's end on its request: pure.
 package enum TaskSettlement: Hashable, Sendable {
-    /// It is carried out.
+    /// The request is carried out.
     case done
-    /// It waits again.
+    /// The request waits again.
     case again(TaskTiming)
 
     /// - Parameters:
@@ -210,7 +210,7 @@ package enum TaskSettlement: Hashable, Sendable {
         case .result(.deferred), .lost: return again(request, &next, now)
         case .expired(.requirement) where request.returnsAfterExpiration:
             return again(request, &next, now)
-        // One that is not to come again after such an end has had its run.
+        // A request that is not to come again after such an end has had its run.
         case .result(.success), .result(.noData), .expired(.requirement): next.failures = 0
         case .result(.failure), .expired: next.failures += 1
         }

@@ -1,19 +1,19 @@
-/// What triggers compare: the machine as it was when it was last looked at.
+/// Facts that triggers compare: the machine as it was last read.
 package struct WorldFacts: Hashable, Codable, Sendable {
     package var network: NetworkState?
-    /// Which network it is, or was when there was one; `nil` = not known.
+    /// Identity of the network, or of the last one if there is none; `nil` = not known.
     package var identity: NetworkIdentity?
     package var power: PowerSource?
     package var bootID: String?
     /// How often the machine has slept and woken, since this engine began.
     package var resumes = 0
-    /// What is mounted, by the numbers of the mounts; `nil` = not known.
+    /// Numbers of the mounts; `nil` = not known.
     package var mounts: Set<Int64>?
 
     package init() {}
 }
 
-/// What triggers need of the machine besides its conditions.
+/// Facts of the machine that triggers need besides its conditions.
 package struct MachineFacts: Hashable, Sendable {
     package var bootID: String?
     /// How often it has woken since this engine began.
@@ -27,7 +27,8 @@ package struct MachineFacts: Hashable, Sendable {
 }
 
 extension WorldFacts {
-    /// What has happened between two looks: pure. What is unknown before or after is no change.
+    /// Triggers that fired between two readings: pure. A value that is unknown before or after is
+    /// no change.
     package func triggers(since old: WorldFacts) -> [TaskTrigger] {
         TaskTrigger.allCases.filter { has(happened: $0, since: old) }
     }
@@ -53,7 +54,7 @@ extension WorldFacts {
 
     private var isOnline: Bool? { network.map { $0 != .offline } }
 
-    /// With what is unknown now as it was before.
+    /// Fills values that are unknown now with the old ones.
     package func completed(by old: WorldFacts) -> WorldFacts {
         var all = self
         if network == nil { all.network = old.network }

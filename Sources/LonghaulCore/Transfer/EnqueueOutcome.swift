@@ -12,7 +12,7 @@ public enum EnqueueOutcome: Hashable, Sendable {
     case refused(LonghaulError)
 }
 
-/// Who has cancelled a transfer, as the detail of its event says.
+/// Origin of a cancel, as the detail of the transfer's event says.
 package enum Canceller: String, Codable, Sendable {
     case command, library
     /// The session was invalidated.

@@ -2,7 +2,7 @@
 package struct S3Keys: Hashable, Sendable {
     package var id: String
     package var secret: String
-    /// Of keys that expire: sent along as `x-amz-security-token`.
+    /// Token of keys that expire: sent along as `x-amz-security-token`.
     package var token: String?
 
     package static let tokenField = "x-amz-security-token"
@@ -14,8 +14,8 @@ package struct S3Keys: Hashable, Sendable {
     }
 }
 
-/// Where the keys of an upload to S3 stand: a profile in the files of the AWS command line. Only
-/// this is stored; the keys are read for each request, so that renewed ones are used.
+/// Place of the keys of an upload to S3: a profile in the files of the AWS command line. Only the
+/// place is stored; the keys are read for each request, so that renewed ones are used.
 package struct S3Profile: Hashable, Codable, Sendable {
     package var name: String
     /// Absolute paths.
@@ -39,8 +39,8 @@ package struct S3Profile: Hashable, Codable, Sendable {
         }
     }
 
-    /// All that the files say of the profile; `nil` = it is in neither. Those who may not write to
-    /// the one put settings into the other, and Amazon's clients read both.
+    /// All settings of the profile; `nil` = it is in neither file. Users that may not write to one
+    /// file put settings into the other, and Amazon's clients read both.
     package func settings(_ texts: Texts) -> [String: String]? {
         let credentials = AWSSettings.of(name, in: texts.credentials, isConfig: false)
         let config = AWSSettings.of(name, in: texts.config, isConfig: true)
@@ -109,7 +109,7 @@ package enum S3KeysProblem: Error, Hashable, Sendable {
         }
     }
 
-    /// What to do about it, for those who cannot put keys into the file.
+    /// Advice for users that cannot put keys into the file.
     package static func export(_ profile: S3Profile) -> String {
         "`aws configure export-credentials --profile \(TerminalText.shown(profile.name)) "
             + "--format env` gives keys for the environment"
@@ -170,7 +170,7 @@ package enum AWSSettings {
         return profile == "default" ? ["default", "profile default"] : ["profile \(profile)"]
     }
 
-    /// Of a section, with one blank between its words and without quotation marks.
+    /// Name of a section, with a blank between its words and without quotation marks.
     private static func name(of header: Substring) -> String {
         let inside = header.dropFirst().prefix { $0 != "]" }
         return inside.split { $0 == " " || $0 == "\t" }.joined(separator: " ")

@@ -1,11 +1,11 @@
 /// A transfer as people see it: what was asked and what has become of it, one consistent snapshot.
 /// Its fields are those of the JSON that every command prints.
 public struct Transfer: Hashable, Sendable {
-    /// What is moved where.
+    /// Direction of a transfer.
     public enum Kind: String, Codable, Sendable {
-        /// From a server to a file.
+        /// A server's file is moved to this machine.
         case download
-        /// From a file to a server.
+        /// A file of this machine is moved to a server.
         case upload
     }
 
@@ -16,9 +16,9 @@ public struct Transfer: Hashable, Sendable {
     /// Derived from what is wanted and what the engine has recorded; without an engine nothing
     /// runs.
     public var state: TransferState
-    /// As it was asked for; secrets in it are hidden where it is shown.
+    /// URL as it was asked for; secrets in it are hidden where it is shown.
     public var url: String
-    /// Where its requests go: another one only of an upload to an `s3:` URL.
+    /// URL of the transfer's requests; differs from ``url`` only for an upload to an `s3:` URL.
     package var requestURL: String
     /// Absolute path.
     public var destination: String
@@ -26,7 +26,7 @@ public struct Transfer: Hashable, Sendable {
     public var session: String
     /// The host that the session belongs to; `nil` = none.
     public var host: String?
-    /// Which of several that may start goes first.
+    /// Rank among the transfers that may start.
     public var priority: Priority
     /// The engine picks the moment: external power, an unmetered network, an idle machine are
     /// preferred.
@@ -38,7 +38,7 @@ public struct Transfer: Hashable, Sendable {
     public var waiverCheck: Timestamp?
     /// When its preferences end at the latest.
     public var waivesBy: Timestamp?
-    /// They have kept it waiting for too long, and do not count any more.
+    /// The preferences have kept the transfer waiting for too long, and do not count any more.
     public var arePreferencesWaived = false
     /// A user asked that it runs now: its earliest begin, its window, its requirements and its
     /// preferences are set aside until the attempt ends. Holds after a crash.
@@ -48,21 +48,21 @@ public struct Transfer: Hashable, Sendable {
         get { options.stallTimeout }
         set { options.stallTimeout = newValue }
     }
-    /// It does not begin before; `nil` = at once.
+    /// Earliest begin; `nil` = at once.
     public var earliestBegin: Timestamp?
     /// When it gives up. Its bytes are kept.
     public var deadline: Timestamp?
-    /// What the user believes the size to be.
+    /// Size in bytes that the user expects.
     public var expectedBytes: Int64?
-    /// What the server says it is; `nil` = not told, or not asked yet.
+    /// Size in bytes that the server reported; `nil` = not told, or not asked yet.
     public var bytesTotal: Int64?
     /// Bytes that are kept and count towards the file.
     public var bytesDone: Int64
-    /// Of a running upload: what the server has acknowledged, and what the present requests have
-    /// sent besides. For people, who want to see that it moves.
+    /// Bytes of a running upload: those that the server has acknowledged, and those that the
+    /// present requests have sent besides. Shown to people, to whom it tells that the upload moves.
     package var bytesSent: Int64?
-    /// Of an upload whose source is read and compared with its digest before anything is sent: how
-    /// far that is.
+    /// Bytes of the source that were read so far, for an upload whose source is compared with its
+    /// digest before anything is sent.
     package var bytesChecked: Int64?
     /// Body bytes ever received on the wire, retries included. Never goes down.
     public var bytesFetched: Int64
@@ -80,13 +80,13 @@ public struct Transfer: Hashable, Sendable {
     public var restarts: Int
     /// Served, or last served, by the same fetch; at most 1,000.
     public var sharedWith: [TransferID] = []
-    /// What it waits for, all of it; empty unless it waits.
+    /// All reasons that a waiting transfer waits for; empty unless it waits.
     public var waitingFor: [WaitReason]
     /// Why it failed; of one that waits or is paused: why its last attempt gained nothing, `nil` =
     /// it had none, or has gained bytes. Of one that has completed: the file that stands there is
     /// not its own, and was kept (`--if-exists skip`).
     public var error: LonghaulError?
-    /// What was asked for besides; secrets in it are hidden where it is shown.
+    /// Other options of the request; secrets in them are hidden where they are shown.
     public var options = TransferOptions()
     /// The expected digest; `nil` = none was given.
     public var checksum: Checksum? {
@@ -98,21 +98,22 @@ public struct Transfer: Hashable, Sendable {
         get { options.metadata }
         set { options.metadata = newValue }
     }
-    /// What the server said of the file, where the request keeps it
+    /// The server's answer about the file, where the request keeps it
     /// (``TransferOptions/keepsResponse``).
     public var response: TransferResponse?
-    /// In which the server sent the file although it was asked not to: it is kept so.
+    /// Content coding in which the server sent the file although it was asked not to: the file is
+    /// kept so.
     public var contentCoding: String?
-    /// What holds it besides time and its turn, as the store has it.
+    /// Conditions of the transfer besides time and its turn, as the store has them.
     package var eligibility = EligibilityKey.plain
-    /// Since when it may begin as far as time goes.
+    /// Moment from which the transfer's times allow it to begin.
     package var readySince: Timestamp?
-    /// What has come of it so far cannot be continued: the server has told nothing that could prove
-    /// the rest, or it sends no parts of a file.
+    /// Bytes received so far cannot be continued: the server has told nothing that could prove the
+    /// rest, or it sends no parts of a file.
     package var isUnresumable = false
     /// How its connections stand to other traffic on the line; `nil` unless it runs and yields.
     public var yielding: YieldReport?
-    /// What the store knows of the bytes held, for readers that also see the progress board.
+    /// The store's knowledge of the bytes held, for readers that also see the progress board.
     package var held: HeldBytes?
     package var sharedFetch: FetchID?
 
@@ -163,13 +164,14 @@ package struct HeldBytes: Hashable, Sendable {
 
 /// The state that is shown, derived from what is wanted and what the engine recorded.
 public enum TransferState: String, Codable, Sendable, CaseIterable {
-    /// Not begun, or between attempts; ``Transfer/waitingFor`` says for what.
+    /// The transfer has not begun, or is between attempts; ``Transfer/waitingFor`` tells the
+    /// reasons.
     case waiting
     /// An engine moves it.
     case running
     /// Stopped by a command until `resume`; its bytes are kept.
     case paused
-    /// Its file is there, whole and durable.
+    /// The file is there, whole and durable.
     case completed
     /// Given up, with ``Transfer/error``; its bytes are kept for `resume` or `retry`.
     case failed
@@ -185,7 +187,7 @@ public enum TransferState: String, Codable, Sendable, CaseIterable {
     }
 }
 
-/// One thing that a waiting transfer waits for.
+/// A reason why a transfer waits.
 public struct WaitReason: Hashable, Codable, Sendable {
     /// The words of `waitingFor` in JSON; `why` explains each.
     public enum Reason: String, Codable, Sendable, CaseIterable {
@@ -209,9 +211,9 @@ public struct WaitReason: Hashable, Codable, Sendable {
         case backoff
         /// The pause after failures of several transfers from its server.
         case originCooldown
-        /// As many transfers run as may.
+        /// The largest number of transfers runs.
         case concurrency
-        /// As many connections to its server are open as may be.
+        /// The largest number of connections to the transfer's server is open.
         case originLimit
         /// No engine runs, or the engine was stopped.
         case engine
@@ -223,13 +225,13 @@ public struct WaitReason: Hashable, Codable, Sendable {
         case trigger
     }
 
-    /// What kind of thing.
+    /// Kind of the reason.
     public var reason: Reason
-    /// What would end it; of a back-off ``retryAfter``, or nothing.
+    /// Value that would end the wait; for a back-off ``retryAfter``, or nothing.
     public var required: String?
     /// How that stands now; `nil` = it has no reading.
     public var current: String?
-    /// Since when it waits for that.
+    /// First moment of this wait.
     public var since: Timestamp?
     /// When it is looked at again at the latest; `nil` = when it changes.
     public var nextCheck: Timestamp?
@@ -246,13 +248,14 @@ public struct WaitReason: Hashable, Codable, Sendable {
         self.nextCheck = nextCheck
     }
 
-    /// What a back-off waits for where the server has asked for it (RFC 9110 §10.2.3): neither
-    /// another network nor `resume` shortens it.
+    /// Requirement of a back-off that the server has asked for (RFC 9110 §10.2.3): neither another
+    /// network nor `resume` shortens it.
     public static let retryAfter = "Retry-After"
 }
 
 extension Transfer {
-    /// As people are shown its progress: bytes that are sent count before they are acknowledged.
+    /// The transfer with the progress that people are shown: sent bytes count before they are
+    /// acknowledged.
     package var asShown: Transfer {
         var transfer = self
         transfer.bytesDone = max(bytesDone, bytesSent ?? 0)

@@ -13,8 +13,8 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// URL of a proxy (CURLOPT_PROXY): http, https, socks4, socks4a, socks5 or socks5h; `nil` = by
     /// the `*_proxy` variables.
     public var proxy: String?
-    /// Those of the process that asked for the transfer, where no `proxy` is named; `nil` = those
-    /// of the process that carries it out.
+    /// Proxy variables of the process that asked for the transfer, where no `proxy` is named; `nil`
+    /// = those of the process that carries it out.
     package var proxyVariables: ProxyVariables?
     /// File of the authorities to believe, in place of the system's (CURLOPT_CAINFO).
     public var caCertificate: String?
@@ -29,7 +29,7 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     public var mirrors: [String] = []
     /// The digest that the whole file must have; compared before it gets its name.
     public var checksum: Checksum?
-    /// What to do where the destination exists.
+    /// Treatment of a destination that exists.
     public var ifExists: ExistingFilePolicy = .fail
     /// How many requests may fetch parts of the file at a time, at most 16.
     public var connections: ConnectionCount = .automatic
@@ -50,10 +50,10 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// A full disk fails the transfer instead of letting it wait for space: the command is in the
     /// foreground.
     public var failOnFullDisk: Bool = false
-    /// So many attempts in a row that reach no server, before the first byte, fail the transfer: a
-    /// user waits, and has misspelt the name. `nil` = it waits until the deadline.
+    /// Attempts in a row that reach no server, before the first byte, after which the transfer
+    /// fails: a user waits, and has misspelt the name. `nil` = it waits until the deadline.
     package var unreachableAttempts: Int?
-    /// What the server said of the file is kept with the transfer (``Transfer/response``).
+    /// The server's answer about the file is kept with the transfer (``Transfer/response``).
     public var keepsResponse: Bool = false
     /// The caller's own JSON, kept and shown as it is, on one line; what is none is refused.
     public var metadata: String?
@@ -61,7 +61,7 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// Take only what other traffic leaves of the line; `nil` = if discretionary.
     public var yields: Bool?
 
-    /// What to do where an equal transfer is live.
+    /// Treatment of a request to which an equal transfer is live.
     public var onDuplicate: DuplicatePolicy = .join
     /// Copy the file of a completed transfer with an equal request, where the server says that its
     /// version is still the current one.
@@ -74,7 +74,7 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     public init() {}
 }
 
-/// What to do when the destination exists, decided at enqueue and again when the file is published.
+/// Treatment of a destination that exists, decided at enqueue and again when the file is published.
 public enum ExistingFilePolicy: String, Codable, Sendable, CaseIterable {
     /// The transfer is refused, or fails (`destinationExists`). The default.
     case fail
@@ -88,7 +88,7 @@ public enum ExistingFilePolicy: String, Codable, Sendable, CaseIterable {
 
 /// A bound for the requests that fetch parts of one file at a time.
 public enum ConnectionCount: Hashable, Sendable {
-    /// As many as make it faster, within the limits for its origin.
+    /// The number of connections that is fastest, within the limits for the origin.
     case automatic
     /// At most so many; 1 = never more than one.
     case exactly(Int)

@@ -9,12 +9,12 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     public var formField: String?
     /// A POST may be sent again after its answer was lost. A PUT always may (RFC 9110 §9.2.2).
     public var isRepeatable = false
-    /// What to do when the file is no longer the one that was handed over.
+    /// Treatment of a file that is no longer the one that was handed over.
     public var ifChanged: SourceChangePolicy = .fail
-    /// What is sent is the file as it was when the request was recorded, whatever becomes of it: a
-    /// copy is made first, in the state directory, which shares the file's blocks where it can
-    /// (ioctl_ficlone(2)). It survives crashes, and goes when the upload completes, is cancelled or
-    /// removed. Default `false`.
+    /// The upload sends the file as it was when the request was recorded, even if it changes later:
+    /// a copy is made first, in the state directory, which shares the file's blocks where it can
+    /// (ioctl_ficlone(2)). The copy survives crashes, and goes when the upload completes, is
+    /// cancelled or removed. Default `false`.
     public var snapshot = false
     /// Over FTP and SFTP: the bytes go to the target itself and not to a temporary file that is
     /// renamed, for servers that rename nothing. After a break the whole file is sent again. Until
@@ -24,14 +24,14 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     public var contentType: String?
     /// Bytes of one part of an S3 multipart upload; `nil` = from the file's length.
     public var partSize: Int64?
-    /// Of an upload to S3: the `s3:` URL that was asked for, where the request has the URL of its
-    /// object over HTTP.
+    /// The `s3:` URL that was asked for, where an upload's request has the URL of its object over
+    /// HTTP.
     package var askedURL: String?
-    /// Of an upload to S3: the region that requests are signed for.
+    /// Region that requests of an upload to S3 are signed for.
     package var region: String?
-    /// Of an upload to S3: where its keys stand, unless the options have a user.
+    /// Place of the keys of an upload to S3, unless the options have a user.
     package var profile: S3Profile?
-    /// Which file is sent, and in which version.
+    /// Version of the file that is sent.
     package var source: SourceVersion?
     /// The file that is sent in place of the user's, where a ``snapshot`` was made.
     package var snapshotPath: String?
@@ -69,9 +69,9 @@ public enum UploadProtocol: String, Codable, Sendable, CaseIterable {
     /// The server is asked: IETF resumable uploads, then tus, else a plain PUT or POST. What it
     /// speaks is remembered for its origin, but whether it speaks tus is asked for each URL.
     case auto
-    /// One plain PUT.
+    /// A single plain PUT.
     case put
-    /// One plain POST.
+    /// A single plain POST.
     case post
     /// draft-ietf-httpbis-resumable-upload, interop versions 9, 8 and 6.
     case ietf
@@ -81,15 +81,15 @@ public enum UploadProtocol: String, Codable, Sendable, CaseIterable {
     case s3
 }
 
-/// What becomes of an upload whose file was changed after it was handed over.
+/// Treatment of an upload whose file was changed after it was handed over.
 public enum SourceChangePolicy: String, Codable, Sendable, CaseIterable {
-    /// It fails with `sourceChanged`. The default.
+    /// The upload fails with `sourceChanged`. The default.
     case fail
-    /// It starts over with what the file is now.
+    /// The upload starts over with the file as it is now.
     case restart
 }
 
-/// Which file is sent, and in which version.
+/// Identity and version of the file that is sent.
 package struct SourceVersion: Hashable, Codable, Sendable {
     package var device: UInt64
     package var inode: UInt64
@@ -107,9 +107,9 @@ package struct SourceVersion: Hashable, Codable, Sendable {
         self.changed = changed
     }
 
-    /// Whether nothing was changed. Size and times decide. The numbers of device and file do not
-    /// count: they may be others after each mount (Btrfs, exFAT, FUSE), and a file that takes the
-    /// place of another has a time of its own.
+    /// Nothing was changed. Size and times decide. The numbers of device and file do not count:
+    /// they may be others after each mount (Btrfs, exFAT, FUSE), and a file that takes the place of
+    /// another has a time of its own.
     package func isSame(as other: SourceVersion) -> Bool {
         size == other.size && modified == other.modified && changed == other.changed
     }

@@ -1,7 +1,7 @@
-/// What an upload has left at its server when no fetch has it any more: it was cancelled, removed
-/// or given up. It is taken away there, with a bounded number of attempts.
+/// Rest of an upload at its server when no fetch has it any more: it was cancelled, removed or
+/// given up. The rest is deleted there, with a bounded number of attempts.
 package struct AbandonedUpload: Hashable, Sendable {
-    /// Its row.
+    /// Row of the rest.
     package var id: Int64
     package var fetch: FetchID
     package var transfer: TransferID
@@ -22,9 +22,9 @@ package struct AbandonedUpload: Hashable, Sendable {
         self.attempts = attempts
     }
 
-    /// What the transfer asks for, at the URL where the upload was left. If that is another origin
-    /// by now, the transfer's credentials may be for the new one: none is told to the old one. A
-    /// signature for S3 does not tell the key.
+    /// The transfer's request at the URL where the upload was left. If the transfer has another
+    /// origin by now, its credentials may be for the new one: the old one is told none. A signature
+    /// for S3 does not tell the key.
     ///
     /// - Parameter askedURL: See ``FetchState/askedURL``.
     package static func request(
@@ -51,7 +51,7 @@ package struct AbandonedUpload: Hashable, Sendable {
         ).abort()
     }
 
-    /// Whether nothing more is done about it: it is gone, or the server will not take it away.
+    /// Nothing more is done about the rest: it is gone, or the server will not delete it.
     ///
     /// - Parameter head: The answer to the last attempt; `nil` = none came.
     package func isSettled(by head: ResponseHead?) -> Bool {

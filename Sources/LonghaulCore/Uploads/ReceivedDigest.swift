@@ -1,4 +1,4 @@
-/// What a server says of the bytes that it has received, in the answer to the request that brought
+/// The server's digest of the bytes that it has received, in the answer to the request that brought
 /// the last of them.
 enum ReceivedDigest {
     /// The digest by this algorithm; `nil` = the answer does not tell.
@@ -10,7 +10,7 @@ enum ReceivedDigest {
     ) -> Checksum? {
         switch exchange.purpose {
         case .whole, .append, .create: break
-        // Of parts that were joined S3 tells a digest of digests.
+        // S3 tells a digest of digests for parts that were joined.
         case .discover, .ask, .list, .complete, .abort: return nil
         }
         guard head.isSuccess, exchange.body.content?.before.isEmpty != false else { return nil }
@@ -20,8 +20,8 @@ enum ReceivedDigest {
         {
             return Checksum(algorithm: .sha256, hex: Hex.text(object))
         }
-        // With a body the field is about that body, with a coding about what is stored coded: RFC
-        // 9530, appendix B.
+        // The field of an answer with a body is about that body, and that of an answer with a
+        // coding about the stored coded bytes: RFC 9530, appendix B.
         guard body.isEmpty, !head.headers.contains("Content-Encoding") else { return nil }
         let value = head.headers.values("Repr-Digest").joined(separator: ",")
         return DigestField.checksums(value).last { $0.algorithm == algorithm }
@@ -59,7 +59,7 @@ enum ReceivedDigest {
         return Failure(.permanent, error)
     }
 
-    /// Of an object that was stored whole (Amazon S3 API Reference, PutObject). Sent with the
-    /// object, S3 compares it, too.
+    /// Field of an object that was stored whole (Amazon S3 API Reference, PutObject). S3 compares
+    /// the field if it is sent with the object.
     static let s3Field = "x-amz-checksum-sha256"
 }

@@ -52,7 +52,7 @@ package struct RemoteFile: Hashable, Sendable {
 
     // MARK: - URLs
 
-    /// Of another name in its directory; of the directory itself with an empty one.
+    /// URL of another name in the file's directory; an empty name gives the directory itself.
     func url(of name: String) -> String {
         site + PercentEncoding.encode((directory + name).utf8, keeping: [UInt8(ascii: "/")])
     }
@@ -78,8 +78,8 @@ package struct RemoteFile: Hashable, Sendable {
 
     // MARK: - Commands
 
-    /// For libcurl: FTP commands, or those of its SFTP. Of FTP they are sent when its directory is
-    /// the current one.
+    /// Commands for libcurl: FTP commands, or those of its SFTP. FTP commands are sent when the
+    /// file's directory is the current one.
     func renaming(_ name: String, to other: String) -> [String] {
         switch way {
         case .ftp: ["RNFR \(name)", "RNTO \(other)"]
@@ -87,12 +87,12 @@ package struct RemoteFile: Hashable, Sendable {
         }
     }
 
-    /// It may be missing, and the other one may stand in the way.
+    /// Renames if possible: the file may be missing, and the other one may stand in the way.
     func renamingIfPossible(_ name: String, to other: String) -> [String] {
         renaming(name, to: other).map { "*" + $0 }
     }
 
-    /// It may be missing.
+    /// Removes a file that may be missing.
     func removing(_ name: String) -> [String] {
         switch way {
         case .ftp: ["*DELE \(name)"]

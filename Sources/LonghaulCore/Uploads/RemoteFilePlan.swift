@@ -1,10 +1,10 @@
-/// What an upload over FTP or SFTP asks next: the bytes go to a temporary name beside the target,
-/// which is renamed in the end. The server's size of that file is the offset.
+/// Plans the next request of an upload over FTP or SFTP: the bytes go to a temporary name beside
+/// the target, which is renamed in the end. The server's size of that file is the offset.
 struct RemoteFilePlan {
     private let plan: UploadPlan
     private let file: RemoteFile
     private let temporary: String
-    /// Where the old file stands while the new one gets its name.
+    /// Name of the old file while the new one gets its name.
     private let aside: String
 
     init(_ plan: UploadPlan, _ file: RemoteFile) {
@@ -69,7 +69,7 @@ struct RemoteFilePlan {
         return exchange
     }
 
-    /// Not renamed at once: see ``UploadJudge/judgeRemoteFile(_:)``.
+    /// Appends without a rename at once: see ``UploadJudge/judgeRemoteFile(_:)``.
     private func append() -> UploadExchange {
         var exchange = sending(.append, plan.offset..<size, to: temporary)
         exchange.body.appendsAt = plan.offset

@@ -9,22 +9,22 @@ package enum S3Key {
     static func escaped(id: String) -> String { PercentEncoding.encode(id.utf8) }
 }
 
-/// What the answers of S3 say.
+/// Reads the answers of S3.
 enum S3Answer {
-    /// Whether the keys were good once (Amazon S3 API Reference, "List of error codes").
+    /// The keys were good once (Amazon S3 API Reference, "List of error codes").
     static func tellsOfOldKeys(_ body: [UInt8]) -> Bool {
         ["ExpiredToken", "InvalidToken", "TokenRefreshRequired"]
             .contains(code(in: body))
     }
 
-    /// Whether the same request may pass at another time, whatever the status: S3 ends a request
-    /// whose body comes slowly with 400 `RequestTimeout`.
+    /// The same request may pass at another time, whatever the status: S3 ends a request whose body
+    /// comes slowly with 400 `RequestTimeout`.
     static func isPassing(_ body: [UInt8]) -> Bool {
         guard let code = code(in: body) else { return false }
         return passing.contains(code)
     }
 
-    /// Those that Amazon's clients repeat, and those that say so.
+    /// Error codes that Amazon's clients repeat, and codes that ask for a repetition.
     private static let passing: Set<String> = [
         "RequestTimeout", "RequestTimeoutException", "SlowDown", "InternalError",
         "ServiceUnavailable", "Busy", "OperationAborted", "ConditionalRequestConflict",
@@ -49,8 +49,8 @@ enum S3Answer {
         return region
     }
 
-    /// Whether the object has that length, and was made of so many parts in an upload that began at
-    /// that moment by the server's clock: the one before may have had the same length.
+    /// The object has that length, and was made of so many parts in an upload that began at that
+    /// moment by the server's clock: the object before may have had the same length.
     static func isObject(
         _ head: ResponseHead, size: Int64, parts: Int, since begun: Timestamp?
     ) -> Bool {
@@ -62,7 +62,7 @@ enum S3Answer {
         return begun - modified <= Limits.uploadBeginSeconds
     }
 
-    /// One page of the parts of an upload; `nil` = the answer is none.
+    /// A page of the parts of an upload; `nil` = the answer is none.
     static func parts(in body: [UInt8]) -> S3PartList? {
         let text = String(decoding: body, as: UTF8.self)
         // moto has another end of the name.

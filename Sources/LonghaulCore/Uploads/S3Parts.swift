@@ -63,8 +63,8 @@ extension UploadState {
         partTags[number - 1] = tag
     }
 
-    /// What the server says of its parts takes the place of what is recorded of them. One with
-    /// another length than the file has there is none.
+    /// Replaces the recorded parts with the server's list. A part whose length differs from the
+    /// file's does not count.
     mutating func compare(with list: S3PartList, _ parts: S3Parts) {
         let first = (listedThrough ?? 0) + 1
         let last = min(list.next ?? .max, partTags.count)

@@ -1,5 +1,5 @@
-/// What an upload to S3 asks next: a small file goes as one object, a large one in parts that
-/// become one in the end (Amazon S3 API Reference, CreateMultipartUpload and its neighbours).
+/// Plans the next request of an upload to S3: a small file goes as one object, a large one in parts
+/// that become one in the end (Amazon S3 API Reference, CreateMultipartUpload and its neighbours).
 struct S3Plan {
     private let plan: UploadPlan
     private let whole: () -> UploadExchange
@@ -91,7 +91,7 @@ struct S3Plan {
     }
 }
 
-/// Which of the user's header fields go with a request of an upload.
+/// Chooses the user's header fields that go with a request of an upload.
 extension UploadExchange {
     /// S3 refuses a part whose request has fields that describe the object (Amazon S3 API
     /// Reference, CreateMultipartUpload and its neighbours). Elsewhere all of them go with each.

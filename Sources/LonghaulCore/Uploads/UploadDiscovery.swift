@@ -1,5 +1,5 @@
-/// What an answer to OPTIONS tells of the protocols for uploads that a server speaks. Nothing that
-/// creates or replaces a file goes out before it.
+/// Upload protocols that a server offers in its answer to OPTIONS. Nothing that creates or replaces
+/// a file goes out before it.
 enum UploadDiscovery: Hashable {
     case tus(TusOffer)
     case draft(UploadDialect, UploadSizes)
@@ -32,7 +32,7 @@ enum UploadDiscovery: Hashable {
 }
 
 extension UploadDiscovery {
-    /// What the origin speaks.
+    /// Protocol that the origin speaks.
     var dialect: UploadDialect? {
         switch self {
         case .tus: .tus
@@ -42,7 +42,7 @@ extension UploadDiscovery {
     }
 }
 
-/// What a tus server offers (tus 1.0.0, `Tus-Extension` and `Tus-Max-Size`).
+/// Offer of a tus server (tus 1.0.0, `Tus-Extension` and `Tus-Max-Size`).
 struct TusOffer: Hashable {
     let maxSize: Int64?
     let extensions: [String]
@@ -106,7 +106,7 @@ extension UploadState {
         case .ask(let older): draftToAsk = older
         case .nothing:
             guard way == .auto else { return UploadFailure.draftNotSpoken(head) }
-            // For a plain server the request that offers the draft is like any other.
+            // A plain server treats the request that offers the draft like any other.
             dialect = .ietf9
             isGuess = true
         case .failed(let failure): return failure

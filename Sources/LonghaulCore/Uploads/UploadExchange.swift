@@ -1,4 +1,4 @@
-/// One request of an upload's conversation with the server.
+/// A request of an upload's conversation with the server.
 package struct UploadExchange: Hashable, Sendable {
     package enum Purpose: Hashable, Sendable {
         /// OPTIONS: what the server speaks.
@@ -21,34 +21,34 @@ package struct UploadExchange: Hashable, Sendable {
 
     package var purpose: Purpose
     package var url: String
-    /// In addition to the user's.
+    /// Header fields in addition to the user's.
     package var headers: HeaderFields
     package var body: UploadBody
     /// The bytes of the file that are sent.
     package var range: Range<Int64>
     /// The last byte of the file is among them.
     package var completes: Bool
-    /// Of S3: the number of the part that is sent.
+    /// Number of the S3 part that is sent.
     package var part: Int?
     /// The resource that the request makes or uses up, where its name is known before the answer.
     package var address: String?
 
-    /// It is a request that may not be made twice, and may have been made.
+    /// The request may not be made twice, and may have been made.
     package func isForbidden(after state: UploadState) -> Bool {
         purpose == .whole && state.mayHaveArrived && !body.mayRepeat
     }
 }
 
 extension UploadExchange {
-    /// Whether the answer leads to another URL, where the same request is made.
+    /// The answer leads to another URL, where the same request is made.
     package func isRedirected(by head: ResponseHead) -> Bool {
         [301, 302, 307, 308].contains(head.status) && head.headers.contains("Location")
             && !hasResultElsewhere(head)
     }
 
-    /// Whether the answer says that a POST of the file was carried out, and that its result is at
-    /// another URL (RFC 9110 §15.4.4). Once the body has gone out, 301 and 302 mean the same for a
-    /// POST: browsers follow them with GET (§15.4). A move from http to https is none of the kind.
+    /// The answer says that a POST of the file was carried out, and that its result is at another
+    /// URL (RFC 9110 §15.4.4). Once the body has gone out, 301 and 302 mean the same for a POST:
+    /// browsers follow them with GET (§15.4). A move from http to https is not such an answer.
     func hasResultElsewhere(_ head: ResponseHead) -> Bool {
         guard purpose == .whole, body.method == "POST", head.isAfterBody else { return false }
         switch head.status {
@@ -65,7 +65,7 @@ extension UploadExchange {
     }
 }
 
-/// What an upload begins with.
+/// First step of an upload.
 package struct UploadStart: Hashable, Sendable {
     package var dialect: UploadDialect
     /// See ``UploadState/isGuess``.
@@ -79,7 +79,7 @@ package struct UploadPlan {
     let request: TransferRequest
     let options: UploadOptions
     let state: UploadState
-    /// What the server has acknowledged.
+    /// Offset that the server has acknowledged.
     let offset: Int64
     let source: SourceVersion
     let transfer: TransferID
@@ -98,7 +98,7 @@ package struct UploadPlan {
 
     private var size: Int64 { source.size }
 
-    /// What is spoken before the server has been asked; `nil` = it is to be asked.
+    /// Protocol that is spoken before the server has been asked; `nil` = it is to be asked.
     ///
     /// - Parameter known: What the origin has spoken before.
     package static func start(
@@ -290,7 +290,7 @@ package struct UploadPlan {
             range: 0..<0, completes: false)
     }
 
-    /// What the file is, for the request that creates it at the server.
+    /// Adds the description of the file to the request that creates it at the server.
     private func addDescription(_ exchange: inout UploadExchange, type: String) {
         if options.formField != nil || !request.options.headers.contains("Content-Type") {
             exchange.headers["Content-Type"] = type
@@ -327,7 +327,7 @@ struct FormPart {
         contentType = "multipart/form-data; boundary=\(mark)"
     }
 
-    /// As browsers do it (WHATWG HTML, multipart/form-data encoding algorithm).
+    /// Quotes as browsers do (WHATWG HTML, multipart/form-data encoding algorithm).
     private static func quoted(_ text: String) -> String {
         var quoted = ""
         for character in text.unicodeScalars {

@@ -1,6 +1,6 @@
 /// The failures that only uploads over HTTP have.
 enum UploadFailure {
-    /// Of a POST whose answer was lost.
+    /// The answer to a POST was lost.
     static func unknownEnd(_ cause: Failure?) -> Failure {
         var error = cause?.error ?? LonghaulError(.network, "")
         error.message =
@@ -10,7 +10,7 @@ enum UploadFailure {
         return Failure(.permanent, error)
     }
 
-    /// Of a success that came before the body was out.
+    /// A success came before the body was out.
     ///
     /// - Parameter isCarriedOut: The server may have done something that must not be done twice.
     static func early(_ head: ResponseHead, isCarriedOut: Bool) -> Failure {
@@ -23,8 +23,8 @@ enum UploadFailure {
                 .serverError, isCarriedOut ? said + advice : said, httpStatus: head.status))
     }
 
-    /// Of an answer that refuses bytes for their offset (409). It moves for as long as the server
-    /// takes in what it has of a broken connection.
+    /// The server refuses bytes for their offset (409). Its offset moves for as long as it takes in
+    /// the bytes of a broken connection.
     static func otherOffset(_ head: ResponseHead) -> Failure {
         Failure(
             .transient,
@@ -34,7 +34,7 @@ enum UploadFailure {
             retryAfter: head.headers.retryAfter(now: head.receivedAt))
     }
 
-    /// Of a completion that names parts which S3 has not got so. The list of parts says more.
+    /// The completion names parts that S3 has not got so. The list of parts says more.
     static func otherParts(_ head: ResponseHead) -> Failure {
         Failure(
             .transient,
@@ -43,17 +43,17 @@ enum UploadFailure {
                 httpStatus: head.status))
     }
 
-    /// Of an answer to a question for the offset that has none.
+    /// The answer to a question for the offset has none.
     static let noOffset = Failure(
         .transient,
         LonghaulError(.serverError, "the server does not say how far the upload is"))
 
-    /// Of an answer that is none of a failure, after which the same request would be next.
+    /// The answer is no failure, but the same request would be next.
     static let noGain = Failure(
         .transient,
         LonghaulError(.serverError, "the server answers, and has no more of the file than before"))
 
-    /// Of an answer to a creation that names no resource.
+    /// The answer to a creation names no resource.
     static func nowhere(_ head: ResponseHead) -> Failure {
         Failure(
             .permanent,
@@ -66,11 +66,11 @@ enum UploadFailure {
                 httpStatus: head.status))
     }
 
-    /// Of an answer as of ``UploadAddress/isDowngrade(in:)``.
+    /// Words about an answer as in ``UploadAddress/isDowngrade(in:)``.
     static let hiddenTLS =
         "the server's address for the upload is http, as its proxy hides TLS from it"
 
-    /// Of keys for S3 that have expired.
+    /// The keys for S3 have expired.
     static func oldKeys(_ head: ResponseHead) -> Failure {
         Failure(
             .needsInput,
@@ -81,7 +81,7 @@ enum UploadFailure {
                 httpStatus: head.status))
     }
 
-    /// Of an answer of S3 that says that the request may be made again.
+    /// S3 answers that the request may be made again.
     static func passing(_ head: ResponseHead) -> Failure {
         Failure(
             .transient,
@@ -91,7 +91,7 @@ enum UploadFailure {
             retryAfter: head.headers.retryAfter(now: head.receivedAt))
     }
 
-    /// Of a bucket that is elsewhere.
+    /// The bucket is in another region.
     static func otherRegion(_ head: ResponseHead, _ region: String) -> Failure {
         Failure(
             .permanent,
@@ -102,7 +102,7 @@ enum UploadFailure {
                 httpStatus: head.status))
     }
 
-    /// Of a source that is not the file that the request names by its digest.
+    /// The source is not the file that the request names by its digest.
     static func otherSource(_ expected: Checksum, _ actual: String) -> Failure {
         Failure(
             .permanent,
@@ -112,7 +112,7 @@ enum UploadFailure {
                     + "\(expected.hex), and nothing was sent; check the file and --checksum"))
     }
 
-    /// Of a server that has told of no version of the draft.
+    /// The server has told of no version of the draft.
     static func draftNotSpoken(_ head: ResponseHead) -> Failure {
         Failure(
             .permanent,

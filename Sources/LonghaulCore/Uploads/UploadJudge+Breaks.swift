@@ -1,4 +1,4 @@
-/// What it means that no final answer came, or that it came before the body was out.
+/// Judges a request without a final answer, or with one that came before the body was out.
 extension UploadJudge {
     /// No final answer came.
     mutating func broke() -> UploadVerdict {
@@ -14,7 +14,7 @@ extension UploadJudge {
     /// gone out: the server cannot have them. It may answer instead of asking for the body (RFC
     /// 9110 §10.1.1), as with the page of a login.
     mutating func answeredEarly(_ head: ResponseHead) -> UploadVerdict? {
-        // Of a creation with bytes the offset counts.
+        // The offset counts for a creation with bytes.
         guard !sent.isWhole, exchange.purpose != .create else { return nil }
         if head.status == 303, exchange.purpose == .whole { return refused(head) }
         guard head.isSuccess else { return nil }
@@ -78,7 +78,7 @@ extension UploadJudge {
     var sent: SentBody { SentBody(exchange: exchange, end: end) }
 }
 
-/// What went out of a request's body.
+/// Sent part of a request's body.
 struct SentBody {
     let exchange: UploadExchange
     let end: SegmentEnd

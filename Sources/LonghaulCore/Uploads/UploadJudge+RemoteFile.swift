@@ -1,4 +1,4 @@
-/// What the ends of requests over FTP and SFTP mean. There is no answer but libcurl's result.
+/// Judges the ends of requests over FTP and SFTP. There is no answer but libcurl's result.
 extension UploadJudge {
     /// - Parameter head: libcurl has succeeded; of a question, with the file's size.
     mutating func judgeRemoteFile(_ head: ResponseHead?) -> UploadVerdict {
@@ -35,11 +35,11 @@ extension UploadJudge {
 
     private mutating func told(_ told: Int64) -> UploadVerdict {
         guard state.address != nil else {
-            // Only the last request could take the temporary name away.
+            // The last request is the only one that could remove the temporary name.
             if told != size { return begunAnew("the file did not get its name at the server") }
             offset = size
             if state.swap == nil { return .done }
-            // What stands aside is of no more use.
+            // The old file that stands aside is of no more use.
             (state.mustAsk, state.swap) = (false, .tidying)
             return .goOn
         }
@@ -102,7 +102,7 @@ extension UploadJudge {
         return isCut ? .askAfter(failure) : .failed(failure)
     }
 
-    /// What stands under the temporary name, if anything, is replaced.
+    /// The next attempt replaces the file under the temporary name, if there is one.
     private mutating func begunAnew(_ reason: String) -> UploadVerdict {
         lost = reason
         state.mustAsk = false
@@ -114,9 +114,9 @@ extension UploadJudge {
     }
 }
 
-/// What libcurl says of an upload over FTP or SFTP that has failed.
+/// libcurl's report of an upload over FTP or SFTP that has failed.
 extension SegmentEnd {
-    /// Of libcurl-errors(3).
+    /// Codes of libcurl-errors(3).
     fileprivate enum Code: Int32 {
         case uploadRefused = 25
         case commandRefused = 21

@@ -1,4 +1,4 @@
-/// What answers of S3 mean.
+/// Judges answers of S3.
 extension UploadJudge {
     var parts: S3Parts { S3Parts(state, options, size: size) }
 
@@ -66,7 +66,7 @@ extension UploadJudge {
         return .failed(Failure(.transient, error))
     }
 
-    /// With its object, an upload ceases to be known, too.
+    /// S3 forgets an upload when its object is made, too.
     private mutating func forgotten() -> UploadVerdict {
         guard state.mayHaveArrived else {
             return gone("the server does not know the upload any more")

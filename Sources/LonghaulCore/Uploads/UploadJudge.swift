@@ -1,4 +1,4 @@
-/// What is done after a request has ended.
+/// Step after a request has ended.
 package enum UploadVerdict: Hashable, Sendable {
     /// The next request follows at once.
     case goOn
@@ -10,7 +10,7 @@ package enum UploadVerdict: Hashable, Sendable {
     case conflict(Failure)
     case failed(Failure)
 
-    /// With what the server says where it refuses the request.
+    /// The verdict with the server's words, where the server refuses the request.
     func quoting(_ head: ResponseHead?, _ body: [UInt8]) -> UploadVerdict {
         guard let head, !head.isSuccess || S3Answer.code(in: body) != nil else { return self }
         return switch self {
@@ -22,12 +22,12 @@ package enum UploadVerdict: Hashable, Sendable {
     }
 }
 
-/// What the end of a request means for its upload. Pure.
+/// Judges the end of a request for its upload. Pure.
 package struct UploadJudge {
     package internal(set) var state: UploadState
-    /// What the server has acknowledged, from the first byte on.
+    /// Offset that the server has acknowledged, from the first byte on.
     package internal(set) var offset: Int64
-    /// What was learned of the origin.
+    /// Lesson about the origin.
     package private(set) var learned: UploadDialect??
     /// The resource is gone, or cannot be believed: what was sent is lost.
     package internal(set) var lost: String?
@@ -52,7 +52,7 @@ package struct UploadJudge {
         self.options = options
     }
 
-    /// What the server has acknowledged. Of S3 these are parts, in any order.
+    /// Bytes that the server has acknowledged. For S3 these are parts, in any order.
     package var acknowledged: ByteRanges {
         if state.dialect == .s3, state.address != nil { return parts.acknowledged }
         return ByteRanges(0..<offset)
@@ -229,7 +229,7 @@ package struct UploadJudge {
         if head.status == 413, let limit = state.appendLimit, limit < Int64(exchange.range.count),
             state.address == nil, state.dialect?.interopVersion != nil
         {
-            // In pieces, then.
+            // The server takes no body of this size: the file is sent in pieces.
             state.isGuess = false
             return .goOn
         }
@@ -237,7 +237,7 @@ package struct UploadJudge {
             return .failed(failure)
         }
         let failure = failure(of: head)
-        // What was found out of the URL may be as wrong as its answer: a later attempt asks anew.
+        // The result of the discovery may be as wrong as the answer: a later attempt asks anew.
         if state.address == nil, options.uploadProtocol == .auto, failure.kind != .transient {
             state.dialect = nil
             state.isGuess = false
@@ -246,7 +246,7 @@ package struct UploadJudge {
         return .failed(failure)
     }
 
-    /// What the answer that refuses a request means.
+    /// Meaning of the answer that refuses a request.
     func failure(of head: ResponseHead) -> Failure {
         let usual = FailureTable.classify(upload: head)
         guard state.dialect == .s3, head.status != 404 else { return usual }
@@ -277,7 +277,7 @@ package struct UploadJudge {
         return .conflict(Failure(.transient, LonghaulError(.serverError, reason)))
     }
 
-    /// What the origin speaks at other URLs may not be spoken at this one: the upload begins as if
+    /// The origin's protocol at other URLs may not be spoken at this one: the upload begins as if
     /// nothing were known of the origin.
     private mutating func forgotten(_ head: ResponseHead) -> UploadVerdict? {
         [400, 404, 405, 412, 415, 501].contains(head.status) ? forgotten() : nil
@@ -334,7 +334,7 @@ extension HeaderFields {
 }
 
 extension FailureTable {
-    /// Of an answer that refuses an upload.
+    /// Classifies an answer that refuses an upload.
     package static func classify(upload head: ResponseHead) -> Failure {
         var failure = classify(
             status: head.status, retryAfter: head.headers.retryAfter(now: head.receivedAt))

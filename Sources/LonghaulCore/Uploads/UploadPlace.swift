@@ -1,5 +1,5 @@
-/// Where a file goes whose upload was given the URL of a directory: one whose path is empty or ends
-/// in a slash, as `curl -T`, rclone and the AWS command line read it.
+/// Finds the URL of a file whose upload was given the URL of a directory: one whose path is empty
+/// or ends in a slash, as `curl -T`, rclone and the AWS command line read it.
 package enum UploadPlace {
     /// The request with the file's name in its URL, where the URL names a directory.
     ///
@@ -35,7 +35,7 @@ package enum UploadPlace {
             + url[end...]
     }
 
-    /// Whether the URL says where the file is to be, whatever the server answers.
+    /// The URL tells the place of the file, whatever the server answers.
     private static func isPlace(_ url: String, _ upload: UploadOptions) -> Bool {
         if RemoteFile(url) != nil { return true }
         return switch upload.uploadProtocol {
@@ -46,7 +46,7 @@ package enum UploadPlace {
 }
 
 extension TransferRequest {
-    /// Of an upload: the name of its file.
+    /// Name of the file that an upload sends.
     var sourceName: String {
         guard case .file(let path) = destination else { return "file" }
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }

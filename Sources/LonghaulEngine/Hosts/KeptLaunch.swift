@@ -16,9 +16,9 @@ struct KeptLaunch {
     var expiration: ExpirationReason?
     /// A resident process has been told.
     var isExpirationTold = false
-    /// Those of its tasks that begin because a client has asked for it.
+    /// Tasks of the launch that begin because a client has asked for it.
     var asked: Set<TaskID> = []
-    /// Its tasks that have no result yet.
+    /// Tasks of the launch that have no result yet.
     var tasks: [RunningTask] = []
     var monitor = ProcessorMonitor()
     /// When its processor time is read next.
@@ -27,7 +27,7 @@ struct KeptLaunch {
     var isAdopted = false
     /// How often its answers could not be recorded.
     var answerFailures = 0
-    /// Its answers were given up: its events are told again, whatever its exit status.
+    /// The launch's answers were given up: its events are told again, whatever its exit status.
     var hasLostAnswers = false
 
     /// A resident process does other work, too: what it uses is not measured.

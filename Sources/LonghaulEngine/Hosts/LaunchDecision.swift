@@ -1,7 +1,7 @@
 package import LonghaulCore
 internal import LonghaulStore
 
-/// What is decided about hosts from one snapshot. Pure: the same facts give the same launches.
+/// Decisions about hosts from one snapshot. Pure: the same facts give the same launches.
 struct LaunchDecision {
     /// Processes to be made; none has begun.
     var orders: [LaunchOrder] = []
@@ -42,7 +42,7 @@ struct LaunchDecision {
         return decision
     }
 
-    /// What cannot be launched now is not read in each turn.
+    /// Puts hosts off that cannot be launched now, so that they are not read in each turn.
     private mutating func putOff(
         _ hosts: [HostFacts], _ states: [String: HostState], now: Timestamp
     ) {
@@ -128,7 +128,7 @@ struct HostSnapshot {
 /// A task that a launch carries, as far as the end of the launch depends on it.
 struct RunningTask {
     let identifier: String
-    /// What must hold while it runs.
+    /// Conditions that must hold while the task runs.
     let required: EligibilityKey
     let expires: Bool
     let isProcessing: Bool
@@ -146,7 +146,7 @@ struct RunningTask {
     var mayCompute: Bool { isProcessing && required.interest.power }
 }
 
-/// What a turn tells of hosts.
+/// Report of a turn about hosts.
 package struct HostOutlook: Hashable, Sendable {
     /// A launch is being made or runs.
     package var isBusy = false
@@ -154,7 +154,7 @@ package struct HostOutlook: Hashable, Sendable {
     package var nextLaunch: Timestamp?
     /// Requests wait, for a moment, a condition or a trigger.
     package var hasPendingTasks = false
-    /// What standing requests wait for.
+    /// Triggers that standing requests wait for.
     package var triggers = TriggerSet(rawValue: 0)
     /// The conditions that decide about tasks.
     package var interest = ConditionNeeds()

@@ -34,7 +34,7 @@ struct Launches {
         residents = ResidentLaunches(writer)
     }
 
-    /// What a turn has to do after its hosts.
+    /// Work of a turn after its hosts.
     struct Outcome {
         /// A host may have changed what is wanted of transfers.
         var mayHaveIntents = false
@@ -110,7 +110,7 @@ struct Launches {
         let version = try writer.store.dataVersion()
         let clockWentBack = lastDecision.map { now.isSetBack(since: $0) } ?? false
         let due = try tasks.load(conditions, clockWentBack: clockWentBack, now: now)
-        // What follows from a clock that was set back is recorded.
+        // The effects of a clock that was set back have been recorded by now.
         lastDecision = now
         var snapshot = try HostSnapshot.load(
             from: writer.store, port, tasks: due, now: now.wall, isBusy: isBusy)
@@ -219,7 +219,7 @@ struct Launches {
         }
     }
 
-    /// It is known to have ended, and not recorded yet.
+    /// The launch is known to have ended, and its end is not recorded yet.
     private func hasEnded(_ launch: LaunchID) -> Bool {
         reports.contains { report in
             switch report {

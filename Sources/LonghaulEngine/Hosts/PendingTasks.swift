@@ -6,7 +6,7 @@ internal import LonghaulStore
 struct PendingTasks {
     private let writer: StoreWriter
     private(set) var head = TaskHead()
-    /// Of those found last: a client has asked for their launch, and they could wait.
+    /// Tasks of the last head whose launch a client has asked for, and that could wait.
     private(set) var asked: Set<TaskID> = []
     /// Nothing is known yet of what an earlier engine has left.
     private var isFirst = true
@@ -44,7 +44,7 @@ struct PendingTasks {
         head = TaskHead()
         if try writer.store.tasks.isEmpty() { return [] }
         let conditions = snapshot.conditions
-        // What is of no interest for a while is not read, which is no change.
+        // A condition without interest is not read for a while, which is no change.
         let known = conditions.completed(by: seen)
         let changed = Self.changed(seen, known)
         let world = WorldFacts(conditions, machine)
@@ -70,7 +70,7 @@ struct PendingTasks {
                     { !changed.isDisjoint(with: $0.interest) }, now: now.wall)
             }
             loaded = try tasks.head(now: now.wall, snapshot.time, isAwake: wakes) { key in
-                // What has not been read yet is not known to hold.
+                // A condition that has not been read yet is not known to hold.
                 conditions.hasSeen(key.interest) && key.gate(in: snapshot, now: now.wall).isOpen
             }
             found = loaded.due
@@ -84,7 +84,7 @@ struct PendingTasks {
         if loaded.holdsBack, let settled = snapshot.networkSettlesAt, settled > now.wall {
             loaded.next = min(loaded.next ?? settled, settled)
         }
-        // Only what was committed counts.
+        // The committed values alone count.
         head = loaded
         self.asked = asked
         isFirst = false

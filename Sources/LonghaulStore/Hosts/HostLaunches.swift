@@ -96,7 +96,7 @@ package struct HostLaunches {
         }
         let isOurs = wasOurs && launch.resident == nil
         if outcome.ending == .unknown, try !isOurs || !leavesEvents(launch) { return outcome }
-        // It was asked to end for a reason that is not its own.
+        // The launch was asked to end for a reason that is not its own.
         if outcome.expiration == .requirement { return outcome }
         guard let host = try HostRows(connection).find(launch.host) else { return outcome }
         let failures = host.failures + 1
@@ -160,10 +160,10 @@ extension LaunchOutcome {
 }
 
 extension TaskEnd {
-    /// What the end of a launch means for a task that has no result of its own.
+    /// End of a task that has no result of its own, by the end of its launch.
     init(_ outcome: LaunchOutcome) {
         switch outcome.ending {
-        // It ended because it was asked to, not because its work was done.
+        // The launch ended because it was asked to, not because its work was done.
         case .exited where outcome.expiration == .requirement: self = .expired(.requirement)
         case .exited: self = .result(outcome.isSuccess ? .success : .failure)
         case .signalled, .notStarted: self = .result(.failure)

@@ -14,7 +14,7 @@ extension TaskQueue {
         }
     }
 
-    /// What has kept it from being handed over until it expired.
+    /// Reason why the wake-up was not handed over until it expired.
     private func obstacle(of task: StoredTask) throws -> WaitReason.Reason {
         let expired = task.expiresAt ?? task.timing.dueAt
         guard let host = try HostRows(connection).find(task.host) else { return .host }
@@ -23,12 +23,12 @@ extension TaskQueue {
             "SELECT EXISTS (SELECT 1 FROM launch INDEXED BY launchOpen WHERE host = ?1 "
                 + "AND endedAt IS NULL)", task.host
         ) { $0.bool(0) }
-        // One that was put off waits for its host.
+        // A wake-up that was put off waits for its host.
         return isBusy == true || task.readyAt > task.timing.dueAt ? .host : .engine
     }
 
-    /// One that was not handled comes again, in the background; later with each failure of its
-    /// host.
+    /// Settles a wake-up. A wake-up that was not handled comes again, in the background; later with
+    /// each failure of its host.
     func settleWakeUp(_ task: StoredTask, isHandled: Bool, now: Timestamp) throws {
         if task.isUrgent { try countUrgency(of: task.host, isHandled: isHandled, now: now) }
         if !isHandled { try log(task, now: now, launch: task.launch, obstacle: nil) }
@@ -81,7 +81,7 @@ package struct WakeUpEnd: Hashable, Sendable {
     package var at: Timestamp
     /// The launch that has not handled it; `nil` = it was dropped.
     package var launch: LaunchID?
-    /// What has kept it from being handed over.
+    /// Reason why the wake-up was not handed over.
     package var obstacle: WaitReason.Reason?
 }
 

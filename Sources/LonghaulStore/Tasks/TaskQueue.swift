@@ -1,6 +1,6 @@
 package import LonghaulCore
 
-/// What decides which tasks may begin.
+/// Facts that decide which tasks may begin.
 package struct TaskHead: Sendable {
     /// Due, with open gates, by host; of each host also what may begin along with that.
     package var due: [StoredTask] = []
@@ -12,7 +12,7 @@ package struct TaskHead: Sendable {
     package var holdsBack = false
     /// Something waits, whatever for.
     package var hasPending = false
-    /// What standing requests wait for.
+    /// Triggers that standing requests wait for.
     package var triggers = TriggerSet(rawValue: 0)
     /// There are more that are due.
     package var isCut = false
@@ -75,7 +75,7 @@ package struct TaskQueue {
         return head
     }
 
-    /// Those whose launch a client has asked for, whatever they wait for, or the end of it.
+    /// Tasks whose launch a client has asked for, whatever they wait for, or its end.
     package func simulated() throws -> [StoredTask] {
         try connection.all(
             TaskColumns.select + " INDEXED BY taskSimulated WHERE simulated > 0",
@@ -145,7 +145,8 @@ package struct TaskQueue {
         }
     }
 
-    /// What else of the hosts that are due may begin, so that they are launched once.
+    /// Adds other tasks that may begin of the hosts that are due, so that the hosts are launched
+    /// once.
     private func addCompanions(
         _ head: inout TaskHead, now: Timestamp, isOpen: (EligibilityKey) -> Bool
     ) throws {
@@ -201,7 +202,7 @@ package struct TaskQueue {
         try connection.run("UPDATE task SET readyAt = max(dueAt, ?2) WHERE id = ?1", id, moment)
     }
 
-    /// Of all hosts, see ``release(_:)``.
+    /// Releases the tasks of all hosts, see ``release(_:)``.
     package func releaseAll() throws {
         try connection.run(
             """
@@ -258,7 +259,7 @@ package struct TaskQueue {
             at = max(at, last + Limits.triggerPauseSeconds)
         }
         if task.timing.failures == 0 {
-            // One that is due already stays so: a link that comes and goes would put it off for
+            // A task that is due already stays so: a link that comes and goes would put it off for
             // ever.
             at = min(at, task.timing.dueAt)
         } else if task.timing.dueAt < .distantFuture {
@@ -272,7 +273,7 @@ package struct TaskQueue {
         try rows.write(timing, of: task.id, now: now)
     }
 
-    /// What triggers compare with; `nil` = nothing was recorded.
+    /// Facts that triggers compare with; `nil` = nothing was recorded.
     package func world() throws -> WorldFacts? {
         try SettingRows(connection).value(of: "world").flatMap {
             StoredJSON.decode(WorldFacts.self, $0)
@@ -349,7 +350,7 @@ package struct TaskQueue {
                 try settle(task, end, now: now)
             }
         }
-        // Those whose requests were cancelled while they ran.
+        // The requests of these tasks were cancelled while they ran.
         try logEnd(of: launch, identifier: nil, end, now: now)
     }
 
@@ -374,7 +375,7 @@ package struct TaskQueue {
         try rows.write(timing, of: task.id, now: now)
         guard task.request.isStanding else { return }
         let isDone = timing.dueAt == .distantFuture
-        // What it was launched for has to be told again, with what has happened since.
+        // The triggers of the launch have to be told again, with those that have fired since.
         let told = isDone ? nil : task.firedBy
         if let next = task.trigger.map({ told?.adding($0) ?? $0 }) ?? told {
             try setTrigger(of: task.id, next)
@@ -382,7 +383,8 @@ package struct TaskQueue {
         }
     }
 
-    /// What the request brought that runs counts for the one that was submitted meanwhile.
+    /// Carries the count of empty runs over to the request that was submitted while the run went
+    /// on.
     private func countEmpty(
         _ end: TaskEnd, of task: StoredTask, for next: StoredTask, now: Timestamp
     ) throws {
@@ -420,6 +422,6 @@ package struct TaskQueue {
 }
 
 extension EngineTransaction {
-    /// What hosts are launched for besides events.
+    /// Tasks and wake-ups, for which hosts are launched besides events.
     package var tasks: TaskQueue { TaskQueue(connection: connection) }
 }

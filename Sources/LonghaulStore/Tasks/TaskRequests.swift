@@ -23,7 +23,7 @@ package struct TaskRequests {
             // The one that runs now counts as a run of this one.
             if let started = running?.startedAt {
                 before?.lastStart = started
-                // What it brings is not known yet.
+                // The result of the running launch is not known yet.
                 before?.emptyRuns = 0
             }
             let timing = TaskTiming(
@@ -82,8 +82,8 @@ package struct TaskRequests {
                 + " `host add ID --permit \(identifier)` permits it")
     }
 
-    /// As many as BGTaskScheduler takes, without the one that this request replaces. Standing
-    /// requests wait for something that may never happen, and are counted apart.
+    /// Refuses a request beyond the number that BGTaskScheduler takes, without the one that it
+    /// replaces. Standing requests wait for something that may never happen, and are counted apart.
     private func checkRoom(
         for request: TaskRequest, of host: String, _ connection: Connection
     ) throws {
@@ -131,7 +131,7 @@ package struct TaskRequests {
         }
     }
 
-    /// Those of an identifier that wait or run, what runs first.
+    /// Finds the requests of an identifier that wait or run, the running one first.
     package func find(
         _ identifier: String, host: String? = nil
     ) throws(LonghaulError) -> [StoredTask] {
@@ -150,7 +150,7 @@ package struct TaskRequests {
                 + " name one, as `--host \(names[0])`")
     }
 
-    /// Those of these that still wait, wake-ups among them.
+    /// Requests among these that still wait, wake-ups among them.
     package func waiting(_ ids: [TaskID]) throws(LonghaulError) -> [StoredTask] {
         try store.snapshot { connection in
             try ids.compactMap { try TaskRows(connection).find($0) }.filter { $0.launch == nil }
@@ -276,14 +276,14 @@ package struct TaskRequests {
         }
     }
 
-    /// Whether anything waits for a host besides events.
+    /// Nothing waits for a host besides events.
     package func isEmpty() throws(LonghaulError) -> Bool {
         try store.access { try !TaskQueue.hasAny($0) }
     }
 }
 
 extension Store {
-    /// What hosts are launched for besides events.
+    /// Tasks and wake-ups, for which hosts are launched besides events.
     package var tasks: TaskRequests { TaskRequests(store: self) }
 }
 

@@ -69,7 +69,7 @@ struct HostAdd: ConsoleCommand {
         settings.taskBudget = try taskBudget.map { try OptionText.duration($0, "--task-budget") }
         let queue = try TransferQueue()
         try queue.add(host: id, settings)
-        // It is recorded all the same: the program may be installed later.
+        // The host is recorded all the same: the program may be installed later.
         switch try queue.host(id)?.obstacle {
         case .missing: warn("does not exist; it is started when it is there", on: console)
         case .notExecutable: warn("may not be run; correct its mode (`chmod +x`)", on: console)
@@ -178,7 +178,8 @@ struct HostReset: ConsoleCommand {
 }
 
 extension Console {
-    /// For programs, in the form of a removed transfer; users see that there was no error.
+    /// Prints a removed host for programs, in the form of a removed transfer; users see that there
+    /// was no error.
     func removed(_ name: String) throws {
         if !isJSON { return }
         try line { json in

@@ -92,13 +92,13 @@ struct TaskSubmit: ConsoleCommand {
     @OptionGroup var start: StartOptions
     @OptionGroup var output: OutputOptions
 
-    /// What happens to a run whose requirement does not hold any more.
+    /// Treatment of a run whose requirement does not hold any more.
     enum WhenLost: String, CaseIterable, ExpressibleByArgument {
-        /// It expires, and comes again when the requirement holds.
+        /// The run expires, and comes again when the requirement holds.
         case again
-        /// It goes on.
+        /// The run goes on.
         case `continue`
-        /// It expires, and does not come again for that.
+        /// The run expires, and does not come again for that.
         case drop
     }
 
@@ -140,7 +140,7 @@ struct TaskSubmit: ConsoleCommand {
         let queue = try TransferQueue()
         var task = try queue.tasks.submit(request)
         start.start(queue, on: console)
-        // What waits for an engine only begins with the one that starts now.
+        // The engine that starts now ends a wait for an engine.
         if isStarted { task.waitingFor.removeAll { $0.reason == .engine } }
         if console.isJSON {
             try console.line { $0.task(task) }
@@ -167,7 +167,7 @@ struct TaskName: ParsableArguments {
         return task
     }
 
-    /// For programs, the request as it is now.
+    /// Prints the request as it is now, for programs.
     func report(_ queue: TransferQueue, on console: Console) throws -> ExitStatus {
         guard console.isJSON, let task = try queue.tasks.find(id, host: host) else { return .done }
         try console.line { $0.task(task) }
