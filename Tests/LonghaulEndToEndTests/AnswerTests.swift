@@ -52,6 +52,26 @@ import Testing
         #expect(try !home.scratch.names(in: "files").contains("a.bin"))
     }
 
+    /// An answer that is no error says that no request is left: the next file waits.
+    @Test func aRateLimitThatIsUsedUpHoldsTheNextTransfer() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let limit = "header=RateLimit%3A%20%22a%22%3Br%3D0%3Bt%3D4"
+            let urls = ["a", "b"].map { server.url("\($0).bin?size=10K&\(limit)") }
+            #expect(try await home.run("enqueue", urls[0], "-o", home.file("a")).status == 0)
+            #expect(try await home.run("run", "--max-time", "5s").status == 0)
+            let first = ContinuousClock.now
+            #expect(try await home.run("enqueue", urls[1], "-o", home.file("b")).status == 0)
+            let why = try await home.run("why", "2", "--json").rows.first?["waitingFor"]
+            let wait = why?.items.first { $0["reason"] == "originCooldown" }
+            #expect(wait?["current"] == "its rate limit (RateLimit)")
+            #expect(try await home.run("run").status == 0)
+            #expect(ContinuousClock.now - first > .seconds(3))
+            #expect(server.log.all.count == 2)
+        }
+        #expect(try home.scratch.names(in: "files").sorted() == ["a", "b"])
+    }
+
     /// One connection stops in the middle of its part, and all else is there: the rest is not
     /// waited for until the stall timeout, and nothing that has come is fetched again.
     @Test func aConnectionThatFallsSilentDoesNotHoldUpTheRest() async throws {

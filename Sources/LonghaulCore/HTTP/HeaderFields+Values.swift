@@ -79,9 +79,13 @@ extension HeaderFields {
             .map { String($0) }
     }
 
-    /// Seconds to wait (RFC 9110 §10.2.3), both forms, held to 0…24 h; `nil` when missing or
-    /// malformed.
+    /// Seconds to wait, held to 0…24 h, by `Retry-After` (RFC 9110 §10.2.3) or by a rate limit that
+    /// is used up, whichever is longer; `nil` when both are missing or malformed.
     package func retryAfter(now: Timestamp) -> Double? {
+        [statedRetryAfter(now: now), usedUpSeconds].compactMap { $0 }.max()
+    }
+
+    private func statedRetryAfter(now: Timestamp) -> Double? {
         guard let value = single("Retry-After") else { return nil }
         let seconds: Double
         if let first = value.utf8.first, first.isASCIIDigit {

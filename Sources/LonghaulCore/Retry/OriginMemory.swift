@@ -71,6 +71,15 @@ extension OriginMemory {
         }
     }
 
+    /// The server has stated that the next request should not begin before these seconds are over.
+    /// No failure, and no answer to an earlier request ends it.
+    package mutating func pause(for seconds: Double, now: Timestamp) {
+        let end = now + min(seconds, Limits.retryAfterMaximumSeconds)
+        pauseUntil = max(pauseUntil ?? end, end)
+        lastFailure = "its rate limit (RateLimit)"
+        cool(until: end, now: now)
+    }
+
     /// A failure that is reported late never shortens the pause.
     private mutating func cool(until end: Timestamp, now: Timestamp) {
         coolDownUntil = max(coolDownUntil ?? end, end)

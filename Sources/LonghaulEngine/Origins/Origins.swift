@@ -72,6 +72,14 @@ final class Origins {
         }
     }
 
+    /// The next transfer of the origin waits where the server's rate limit is nearly used up.
+    func pace(_ site: OriginSite, by head: ResponseHead, _ step: inout FetchStep, now: Moment) {
+        let pause = head.headers.rateLimitPause
+        guard pause > 0, Origins.name(of: head.effectiveURL) == site.name else { return }
+        let memory = update(site.name, now: now) { $0.pause(for: pause, now: now.wall) }
+        step.writes.append(.saveOrigin(memory))
+    }
+
     /// Changes an origin's memory, and returns it to be saved.
     func update(
         _ name: String, now: Moment, _ change: (inout OriginMemory) -> Void

@@ -67,6 +67,7 @@ extension Engine {
         var step = entry.machine.handle(event, in: context(entry, now: now))
         if entry.isShared { FanOut.extend(&step, to: entry.subscribers) }
         origins.fold(&step, using: &random, now: now)
+        if case .head(_, let head) = event { origins.pace(entry.site, by: head, &step, now: now) }
         recount(entry, after: step)
         // The fetch has freed its place on the wire.
         if before.holdsPlace, !entry.holdsPlace {

@@ -95,6 +95,25 @@ import Testing
         #expect(headers.retryAfter(now: receivedAt) == seconds)
     }
 
+    @Test(
+        arguments: [
+            (#""default";r=50;t=30"#, "", 0.0, nil), (#""resolvers";r=0;t=87"#, "", 87, 87),
+            ("default; r=0; t=5", "", 5, 5), (#""a";r=4;t=10"#, "", 2, nil),
+            (#""a";r=0;t=9, "b";r=0;t=60"#, "", 60, 60), (#""a";r=0"#, #""a";q=9;w=70"#, 70, 70),
+            (#""a";r=0;t=9"#, #""a";q=9;qu="content-bytes""#, 0, nil), (#""a";r=0"#, "", 0, nil),
+            (#""a";r=0;t=999999"#, "", 86_400, 86_400), (#""a";r=-1;t=9"#, "", 0, nil),
+            ("limit=100, remaining=0, reset=9", "", 0, nil), ("", "", 0, nil),
+        ] as [(String, String, Double, Double?)])
+    func rateLimits(text: String, policy: String, pause: Double, wait: Double?) {
+        var headers = HeaderFields()
+        headers["RateLimit"] = text
+        headers["RateLimit-Policy"] = policy
+        #expect(headers.rateLimitPause == pause)
+        #expect(headers.retryAfter(now: receivedAt) == wait)
+        headers["Retry-After"] = "20"
+        #expect(headers.retryAfter(now: receivedAt) == max(20, wait ?? 0))
+    }
+
     @Test func copiesThatDisagreeSayNothing() {
         let twice = head(200, "ETag: \"a\"", "ETag: \"b\"", "Retry-After: 1", "Retry-After: 2")
         #expect(twice.headers.single("etag") == nil)

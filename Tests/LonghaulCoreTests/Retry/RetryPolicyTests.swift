@@ -208,6 +208,16 @@ struct Gain: Hashable, Sendable {
         #expect(origin.health(at: now) == .cooling(until: now + 60))
     }
 
+    /// The answers that come meanwhile were asked for before.
+    @Test func aRateLimitThatIsUsedUpPausesTheOrigin() {
+        var origin = OriginMemory(origin: "http://h:80")
+        origin.pause(for: 30, now: now)
+        origin.worked(at: 1000, http2: false, now: now)
+        origin.endCoolDown(at: now)
+        #expect(origin.health(at: now) == .cooling(until: now + 30))
+        #expect(origin.failures == 0)
+    }
+
     /// A server that is away for a moment fails all that is out: no more than one failure, or it
     /// would be left alone for minutes.
     @Test func whatFailsTogetherCountsOnce() {

@@ -1,0 +1,76 @@
+/// A quota that a server states in the field `RateLimit`, with its unit from `RateLimit-Policy`
+/// (draft-ietf-httpapi-ratelimit-headers).
+struct RateLimit: Hashable {
+    /// Requests that remain; 0 = none until ``resetsIn`` is over.
+    var remaining: Int
+    /// Seconds until the quota is whole again.
+    var resetsIn: Double
+
+    /// Seconds until the next request should begin: all of the rest of the window once nothing
+    /// remains, and an equal part of it for each request while few remain.
+    var pause: Double {
+        if remaining == 0 { return resetsIn }
+        return remaining < Limits.rateLimitSpared ? resetsIn / Double(remaining + 1) : 0
+    }
+}
+
+extension HeaderFields {
+    /// Seconds until the next request should begin by the server's rate limits; 0 = at once. A
+    /// quota of anything else than requests is not used, nor one that cannot be read.
+    package var rateLimitPause: Double {
+        guard contains("RateLimit") else { return 0 }
+        return min(rateLimits.map(\.pause).max() ?? 0, Limits.retryAfterMaximumSeconds)
+    }
+
+    /// Seconds until a quota that is used up is whole again; `nil` = none is used up.
+    var usedUpSeconds: Double? {
+        guard contains("RateLimit") else { return nil }
+        return rateLimits.lazy.filter { $0.remaining == 0 }.map(\.resetsIn).max()
+            .map { min($0, Limits.retryAfterMaximumSeconds) }
+    }
+
+    private var rateLimits: [RateLimit] {
+        var windows: [Substring: Double] = [:]
+        var others: Set<Substring> = []
+        let policies = values("RateLimit-Policy").joined(separator: ",")
+        for (name, values) in Self.items(policies) {
+            windows[name] = values["w"].flatMap { Double($0) }
+            if let unit = values["qu"], unit != "requests" { others.insert(name) }
+        }
+        let limits = values("RateLimit").joined(separator: ",")
+        return Self.items(limits).compactMap { name, values in
+            guard !others.contains(name), let remaining = values["r"].flatMap({ Int($0) }),
+                let seconds = values["t"].flatMap({ Double($0) }) ?? windows[name],
+                remaining >= 0, seconds >= 0, seconds.isFinite
+            else { return nil }
+            return RateLimit(remaining: remaining, resetsIn: seconds)
+        }
+    }
+
+    /// The members of a list of structured fields (RFC 9651 §3.1): names with their parameters,
+    /// quotation marks taken off. No name or value of these fields has a comma or a semicolon.
+    private static func items(
+        _ text: String
+    ) -> [(name: Substring, values: [Substring: Substring])] {
+        text.split(separator: ",").map { member in
+            let parts = member.split(separator: ";").map { bare($0) }
+            var values: [Substring: Substring] = [:]
+            for part in parts.dropFirst() {
+                let pair = part.split(separator: "=", maxSplits: 1)
+                if pair.count == 2 { values[bare(pair[0])] = bare(pair[1]) }
+            }
+            return (parts.first ?? "", values)
+        }
+    }
+
+    private static func bare(_ text: Substring) -> Substring {
+        var text = text
+        while let first = text.first, first == " " || first == "\t" || first == "\"" {
+            text.removeFirst()
+        }
+        while let last = text.last, last == " " || last == "\t" || last == "\"" {
+            text.removeLast()
+        }
+        return text
+    }
+}
