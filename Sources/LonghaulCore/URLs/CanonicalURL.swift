@@ -18,6 +18,15 @@ package enum CanonicalURL {
         one.isExactly(other) || (of(one).map { of(other).isExactly($0) } ?? false)
     }
 
+    /// True if a segment of the path is `.` or `..`, encoded or not.
+    package static func hasDotSegments(_ url: String) -> Bool {
+        guard let path = try? URLParts(url).path else { return false }
+        let normal = percentNormalised(Array(path.utf8)[...])
+        return normal.split(separator: UInt8(ascii: "/")).contains {
+            $0.count <= 2 && $0.allSatisfy { $0 == UInt8(ascii: ".") }
+        }
+    }
+
     /// Path and query of an absolute URL, as written and without its fragment, in canonical form.
     package static func tail(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         let normal = percentNormalised(bytes)

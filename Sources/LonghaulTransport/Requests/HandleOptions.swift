@@ -134,8 +134,9 @@ struct HandleOptions {
         curl.set(CURLOPT_CUSTOMREQUEST, upload.method)
         if let signature = upload.signature {
             curl.set(CURLOPT_AWS_SIGV4, signature)
-            // The key of an object may have . and .. as names like others.
-            curl.set(CURLOPT_PATH_AS_IS, 1)
+            // The key of an object may have . and .. as names like others. libcurl 8.14 refuses to
+            // sign a path as it is, and drops them otherwise: the object would get another key.
+            if CanonicalURL.hasDotSegments(url) { curl.set(CURLOPT_PATH_AS_IS, 1) }
         }
         return nil
     }

@@ -26,6 +26,15 @@ import Testing
     }
 
     @Test(arguments: [
+        ("http://h/a/../b", true), ("http://h/./b", true), ("http://h/a/%2e%2E", true),
+        ("http://h/a/.", true), ("http://h/a/...", false), ("http://h/.a/b./c..d", false),
+        ("http://h/a?p=/../b", false), ("http://h//a//", false), ("http://h", false),
+    ])
+    func dotSegmentsAreFound(_ url: String, _ hasSome: Bool) {
+        #expect(CanonicalURL.hasDotSegments(url) == hasSome)
+    }
+
+    @Test(arguments: [
         ("http://h/f", "https://h/f"),
         ("http://h/f", "http://h:8080/f"),
         ("http://h/F", "http://h/f"),
