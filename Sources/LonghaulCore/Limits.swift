@@ -171,6 +171,8 @@ package enum Limits {
     // Names.
     /// NAME_MAX of every Linux file system in use.
     package static let fileNameBytes = 255
+    /// A name of this length fits everywhere: eCryptfs, and Synology with it, has 143 bytes.
+    package static let portableNameBytes = 120
     /// Bytes that `.NAME.ID.longhaul-part` adds to a name with the longest id; ` (n)` and
     /// `.longhaul-bad` add fewer.
     package static let fileNameDecorationBytes = 35

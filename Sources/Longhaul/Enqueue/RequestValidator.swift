@@ -13,6 +13,8 @@ struct RequestValidator {
     private struct CheckedDirectory {
         var mayHoldFiles: Bool
         var realPath: String
+        /// See ``DirectoryHandle/hasAnyName``; `nil` = no name was peculiar so far.
+        var hasAnyName: Bool?
     }
 
     private var checked: [ExactText: CheckedDirectory] = [:]
@@ -37,13 +39,14 @@ struct RequestValidator {
         if let upload = request.options.upload {
             return .insert(try UploadValidator.admit(request, upload, to: url))
         }
-        if case .directory(_, let remoteName) = request.destination,
-            request.options.remoteName != remoteName
-        {
-            request.options.remoteName = remoteName
+        var isNamedByURL = false
+        if case .directory(_, let remoteName) = request.destination {
+            isNamedByURL = true
+            if request.options.remoteName != remoteName { request.options.remoteName = remoteName }
         }
-        let destination = try RequestValidator.destination(of: request, url)
-        let (exists, realPath) = try inspect(destination)
+        let (destination, exists, realPath) = try inspect(
+            RequestValidator.destination(of: request, url),
+            isNamedByURL: isNamedByURL)
         if exists {
             switch request.options.ifExists {
             case .fail:
@@ -84,8 +87,8 @@ struct RequestValidator {
     mutating func place(
         of path: String
     ) throws(LonghaulError) -> (path: String, realPath: String?) {
-        let destination = try RequestValidator.file(path)
-        return (destination, try inspect(destination).realPath)
+        let place = try inspect(RequestValidator.file(path), isNamedByURL: false)
+        return (place.destination, place.realPath)
     }
 
     static func occupied(_ destination: String) -> LonghaulError {
@@ -158,16 +161,17 @@ struct RequestValidator {
     }
 
     /// Tells whether the destination exists, and its real path if that differs; refuses a
-    /// destination that could not be written. A directory is examined once.
+    /// destination that could not be written. A name chosen by the URL becomes one that the disk
+    /// takes. A directory is examined once.
     private mutating func inspect(
-        _ destination: String
-    ) throws(LonghaulError) -> (exists: Bool, realPath: String?) {
-        try RequestValidator.checkText(of: destination)
-        guard let (directory, name) = PathParts.split(destination) else {
-            throw LonghaulError(.invalidRequest, "\(destination) names no file")
+        _ wanted: String, isNamedByURL: Bool
+    ) throws(LonghaulError) -> (destination: String, exists: Bool, realPath: String?) {
+        try RequestValidator.checkText(of: wanted)
+        guard let (directory, wantedName) = PathParts.split(wanted) else {
+            throw LonghaulError(.invalidRequest, "\(wanted) names no file")
         }
-        try RequestValidator.checkLength(of: name)
-        try RequestValidator.checkLength(ofPath: destination)
+        try RequestValidator.checkLength(of: wantedName)
+        try RequestValidator.checkLength(ofPath: wanted)
         let place: CheckedDirectory
         if let known = checked[ExactText(directory)] {
             place = known
@@ -184,10 +188,35 @@ struct RequestValidator {
             if checked.count >= Limits.checkedDirectoriesMax { checked.removeAll() }
             checked[ExactText(directory)] = place
         }
+        let name = try fitted(wantedName, in: directory, isNamedByURL: isNamedByURL)
+        let destination =
+            name.isExactly(wantedName) ? wanted : PathParts.join(directory, name)
         let realPath =
             place.realPath.isExactly(directory) ? nil : PathParts.join(place.realPath, name)
-        guard place.mayHoldFiles, mayExist(name, in: directory) else { return (false, realPath) }
-        return (try RequestValidator.isTaken(destination), realPath)
+        guard place.mayHoldFiles, mayExist(name, in: directory) else {
+            return (destination, false, realPath)
+        }
+        return (destination, try RequestValidator.isTaken(destination), realPath)
+    }
+
+    /// A name that the disk of the directory refuses would be refused when all bytes are there.
+    private mutating func fitted(
+        _ name: String, in directory: String, isNamedByURL: Bool
+    ) throws(LonghaulError) -> String {
+        if FileNaming.isPortable(name) { return name }
+        let key = ExactText(directory)
+        if checked[key]?.hasAnyName == true { return name }
+        // What keeps it from being opened is told when the file is made.
+        guard let place = try? DiskSpace.existing(directory) else { return name }
+        checked[key]?.hasAnyName = place.hasAnyName
+        guard let refusal = place.refusal(of: name) else { return name }
+        let portable = FileNaming.portable(name)
+        if isNamedByURL { return portable }
+        let why = refusal.isNameTooLong ? "it is too long" : "it is none there"
+        throw LonghaulError(
+            .invalidRequest,
+            "the disk of \(directory) has no files of the name \(name): \(why); choose another one,"
+                + " such as \(portable)")
     }
 
     private static func isTaken(_ destination: String) throws(LonghaulError) -> Bool {

@@ -32,8 +32,8 @@ package enum FetchEvent: Sendable {
     case secured
     case secureFailed(LocalFault)
     case published(path: String)
-    /// Something else stands under the name by now. `next` is a free one like it, where another
-    /// name would do.
+    /// Something else stands under the name by now, or the disk refuses the name. `next` is one
+    /// like it, where another name would do.
     case occupied(next: String?, LocalFault)
     case publishFailed(LocalFault)
     /// The part file was moved away, or deleted and its bytes with it.

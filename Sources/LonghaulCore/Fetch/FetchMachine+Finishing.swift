@@ -62,7 +62,7 @@ extension FetchMachine {
         _ next: String?, _ fault: LocalFault, _ context: FetchContext, _ step: inout FetchStep
     ) {
         guard stage == .publishing else { return }
-        if let next, request.options.ifExists == .rename {
+        if let next, request.mayHaveOtherName(for: fault) {
             publish(as: next, &step)
         } else if fault.code == .destinationExists, request.options.ifExists == .skip {
             skip(&step)

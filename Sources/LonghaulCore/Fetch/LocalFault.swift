@@ -71,3 +71,11 @@ package enum StorageNeed: String, Hashable, Sendable {
     /// The one that its part file is on.
     case disk = "its disk"
 }
+
+extension TransferRequest {
+    /// True if the file may have another name than it was to have: `--if-exists rename` where that
+    /// is taken, and where the disk refuses it, one that the server has chosen.
+    func mayHaveOtherName(for fault: LocalFault) -> Bool {
+        fault.code == .destinationExists ? options.ifExists == .rename : options.remoteName
+    }
+}

@@ -79,7 +79,7 @@ package enum FileNaming {
     package static func numbered(_ name: String, _ number: Int) -> String {
         let (stem, suffix) = split(name)
         return shortened(
-            stem: stem, suffix: " (\(number))\(suffix)", toBytes: Limits.fileNameBytes)
+            stem: stem, suffix: " (\(number))\(suffix)", toBytes: bytesMax(besides: name))
     }
 
     /// The path before the last slash, or slashes; empty for a file of the root.

@@ -70,8 +70,11 @@ extension DiskFiles {
         case .occupied:
             var next: String?
             if item.policy == .rename, let name = PathParts.split(wanted)?.name {
-                next = Publication.freeName(like: name, in: item.part.directory)
-                    .map(item.part.directory.path(of:))
+                let directory = item.part.directory
+                let isRefused = directory.refusal(of: name) != nil
+                next = Publication.freeName(
+                    like: isRefused ? FileNaming.portable(name) : name, in: directory
+                ).map(directory.path(of:))
             }
             // A transfer that may replace files is blocked only by a directory, a device or the
             // like.
@@ -92,7 +95,14 @@ extension DiskFiles {
                         code: .io,
                         message: "the part file of \(path) was away when it was to be published, "
                             + "and is back; resume the transfer"))
-        case .failed(let failure): return .publishFailed(LocalFault(failure))
+        case .failed(let failure):
+            guard let refusal = item.part.directory.refusal(of: item.name) else {
+                return .publishFailed(LocalFault(failure))
+            }
+            // The machine takes the next one where the server has chosen this one.
+            let portable = FileNaming.portable(item.name)
+            return .occupied(
+                next: item.part.directory.path(of: portable), LocalFault(refusal))
         }
     }
 }

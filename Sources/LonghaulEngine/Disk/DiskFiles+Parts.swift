@@ -97,8 +97,10 @@ extension DiskFiles {
         }
         let finalName = PathParts.split(order.destination)?.name ?? name
         let names = names(finalName, order.transfer, order.partSuffix)
-        let file = try PartFile.create(
-            names, in: directory, leftSince: order.leftSince, sparing: isInUse)
+        let file = try directory.making(finalName) { () throws(SystemFailure) in
+            try PartFile.create(
+                names, in: directory, leftSince: order.leftSince, sparing: isInUse)
+        }
         return (file, true, isReplacing)
     }
 

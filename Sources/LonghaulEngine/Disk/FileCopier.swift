@@ -83,9 +83,12 @@ struct FileCopier {
         // The copy has bytes before it is recorded: after a crash it is known by its name alone.
         // The file that is copied may have the usual name.
         let names = disk.names(finalName, order.transfer, order.partSuffix).filter(\.isOneStores)
-        return try PartFile.create(
-            names, in: handle, copying: source.descriptor, length: length, sparing: disk.isInUse
-        ).file
+        return try handle.making(finalName) { () throws(SystemFailure) in
+            try PartFile.create(
+                names, in: handle, copying: source.descriptor, length: length,
+                sparing: disk.isInUse
+            ).file
+        }
     }
 
     private func syncName(of part: PartFile) -> LocalFault? {

@@ -1,7 +1,7 @@
 internal import CLonghaul
 internal import Glibc
 package import LonghaulCore
-private import Synchronization
+internal import Synchronization
 
 /// An open directory. Operations through it stay in that directory, even if its path comes to lead
 /// elsewhere.
@@ -13,6 +13,8 @@ package final class DirectoryHandle: Sendable {
     package let mountPoint: String?
     private let owner: Descriptor
     private let knownMode = Mutex<mode_t?>(nil)
+    /// See ``hasAnyName``.
+    let knownToHaveAnyName = Mutex<Bool?>(nil)
 
     package var descriptor: Int32 { owner.number }
 

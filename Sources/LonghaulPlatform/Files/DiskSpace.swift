@@ -41,6 +41,11 @@ package enum DiskSpace {
         }
     }
 
+    /// The nearest existing directory, opened.
+    package static func existing(_ path: String) throws(SystemFailure) -> DirectoryHandle {
+        try DirectoryHandle(opening: nearestExisting(path))
+    }
+
     /// The canonical path of a directory: its existing part without links, `.` and `..`. Unchanged
     /// if that cannot be found out.
     package static func realPath(_ path: String) -> String {

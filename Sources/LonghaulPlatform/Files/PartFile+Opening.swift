@@ -64,7 +64,7 @@ extension PartFile {
                     owner, look, name: name.text, directory: directory, isNew: true)
             } catch {
                 // The directory exists, so the name is invalid for the file system, such as FAT.
-                if [ENOENT, EINVAL].contains(error.errno), directory.isCurrent {
+                if [ENOENT, EINVAL, ENAMETOOLONG].contains(error.errno), directory.isCurrent {
                     throw SystemFailure(operation: "name", path: path, errno: error.errno)
                 }
                 guard error.isNameInUse else { throw error }

@@ -53,9 +53,10 @@ package enum PathParts {
         path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
     }
 
-    /// `NAME` + `suffix`, with NAME shortened where the whole would not fit into one name.
-    package static func fitted(_ name: String, suffix: String) -> String {
-        FileNaming.prefix(name, bytesMax: nameBytesMax - suffix.utf8.count) + suffix
+    /// `NAME` + `suffix`, with NAME shortened where the whole would not fit in beside it.
+    package static func fitted(_ name: String, prefix: String = "", suffix: String) -> String {
+        let room = FileNaming.bytesMax(besides: name) - prefix.utf8.count - suffix.utf8.count
+        return prefix + FileNaming.prefix(name, bytesMax: room) + suffix
     }
 }
 
@@ -71,7 +72,7 @@ package struct PartName: Hashable, Sendable {
     }
 }
 
-/// `.NAME.ID.longhaul-part`, with NAME shortened so that the whole is one file name, and the
+/// `.NAME.ID.longhaul-part`, with NAME shortened so that the whole fits where NAME fits, and the
 /// alternatives if that name is taken: other stores count their transfers from one as well. Each
 /// name is made on access, because hardly any but the first is needed.
 package struct PartNames: RandomAccessCollection, Sendable {
@@ -103,7 +104,7 @@ package struct PartNames: RandomAccessCollection, Sendable {
     }
 
     private func named(_ middle: String) -> String {
-        PathParts.fitted("." + name, suffix: ".\(middle).longhaul-part")
+        PathParts.fitted(name, prefix: ".", suffix: ".\(middle).longhaul-part")
     }
 
 }

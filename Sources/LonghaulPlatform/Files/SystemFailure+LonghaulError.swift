@@ -10,6 +10,7 @@ extension SystemFailure {
 
     package var code: LonghaulError.Code {
         switch errno {
+        case _ where operation == "name": .io
         case ENOSPC, EDQUOT: .noSpace
         case EACCES, EPERM, EROFS: .permission
         case EEXIST: .destinationExists
@@ -31,6 +32,12 @@ extension SystemFailure {
 
     private var sentence: String {
         switch errno {
+        case ENAMETOOLONG where operation == "name":
+            "the name of \(path) is too long for its file system; choose another one (`set -o`), "
+                + "then resume"
+        case _ where operation == "name":
+            "the file system takes no file of the name \(path); choose another one (`set -o`), "
+                + "then resume"
         case ENOSPC where operation == "open":
             "the disk that holds \(path) has no room for another file: it is full, or has no inode "
                 + "left (`df -i`); remove something, then resume"
@@ -48,8 +55,6 @@ extension SystemFailure {
         case EFBIG:
             "the file system of \(path) cannot hold so large a file, or this process may not write "
                 + "one (`ulimit -f`); choose another destination, or raise the limit"
-        case ENOENT where operation == "name", EINVAL where operation == "name":
-            "the file system takes no file by the name \(path); choose another one"
         case ENOENT where operation == "follow":
             "\(path) is a symbolic link to what is not there; bring that back, or choose another "
                 + "destination"

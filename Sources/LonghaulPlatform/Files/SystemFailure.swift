@@ -47,6 +47,9 @@ extension SystemFailure: CustomStringConvertible {
     /// `EISDIR`.
     package var isDirectory: Bool { errno == EISDIR }
 
+    /// The name is none for the file system.
+    package var isOfName: Bool { operation == "name" }
+
     /// `ENAMETOOLONG`.
     package var isNameTooLong: Bool { errno == ENAMETOOLONG }
 

@@ -1,0 +1,69 @@
+/// Names that file systems with other rules refuse: NTFS, exFAT and SMB some characters and the
+/// names of devices (Microsoft, "Naming Files, Paths, and Namespaces"), eCryptfs and EncFS long
+/// ones.
+extension FileNaming {
+    /// True if each of these file systems has files of this name. A directory on one that does not
+    /// may still have them.
+    package static func isPortable(_ name: String) -> Bool {
+        guard name.utf8.count <= Limits.portableNameBytes, let last = name.utf8.last,
+            last != UInt8(ascii: "."), last != UInt8(ascii: " ")
+        else { return false }
+        return !name.utf8.contains(where: isReserved) && !isDevice(name)
+    }
+
+    /// The name with `_` for what they refuse, and cut to the length that each has.
+    package static func portable(_ name: String) -> String {
+        var bytes = name.utf8.map { isReserved($0) ? underscore : $0 }
+        var end = bytes.count
+        while end > 0, bytes[end - 1] == UInt8(ascii: ".") || bytes[end - 1] == UInt8(ascii: " ") {
+            end -= 1
+            bytes[end] = underscore
+        }
+        if isDevice(String(decoding: bytes, as: UTF8.self)) {
+            let dot = bytes.firstIndex(of: UInt8(ascii: ".")) ?? bytes.endIndex
+            bytes.insert(underscore, at: dot)
+        }
+        let whole = String(decoding: bytes, as: UTF8.self)
+        let short = shortened(whole, toBytes: Limits.portableNameBytes)
+        return isPortable(short) || short.isEmpty ? short : portable(short)
+    }
+
+    /// One name for each rule: a file system that has files of these names has them of any.
+    package static let peculiar = [
+        "CON", "a<b>c:d\"e|f?g*h\\i\u{1}.", "a ",
+        String(repeating: "n", count: Limits.fileNameBytes),
+    ]
+
+    /// The length of a name that is made of another one, as that of its part file is: where that
+    /// one fits, so does this one.
+    package static func bytesMax(besides name: String) -> Int {
+        min(max(name.utf8.count, Limits.portableNameBytes), Limits.fileNameBytes)
+    }
+
+    private static let underscore = UInt8(ascii: "_")
+
+    private static func isReserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0..<0x20, 0x7F: true
+        case UInt8(ascii: "\""), UInt8(ascii: "*"), UInt8(ascii: ":"), UInt8(ascii: "<"): true
+        case UInt8(ascii: ">"), UInt8(ascii: "?"), UInt8(ascii: "\\"), UInt8(ascii: "|"): true
+        default: false
+        }
+    }
+
+    /// `CON`, `con.txt`, `Lpt1 .log`: a device, whatever follows the first dot.
+    private static func isDevice(_ name: String) -> Bool {
+        var stem = name.utf8.prefix { $0 != UInt8(ascii: ".") }
+        while stem.last == UInt8(ascii: " ") { stem.removeLast() }
+        switch stem.count {
+        case 3:
+            return ["con", "prn", "aux", "nul"].contains { Substring(stem).equalsIgnoringCase($0) }
+        case 4:
+            guard (UInt8(ascii: "1")...UInt8(ascii: "9")).contains(stem.last ?? 0) else {
+                return false
+            }
+            return ["com", "lpt"].contains { Substring(stem.dropLast()).equalsIgnoringCase($0) }
+        default: return false
+        }
+    }
+}
