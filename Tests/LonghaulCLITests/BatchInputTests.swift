@@ -290,14 +290,14 @@ import Testing
         var line = JSONText()
         transfer.writeListed(to: &line)
         var wanted = TransferRequest(
-            url: transfer.url, destination: .file(transfer.destination))
+            url: transfer.url, destination: .file(transfer.path))
         wanted.priority = .high
         wanted.deadline = .at(Sample.now + 7200)
         wanted.schedule.prefers = ConditionNeeds()
         wanted.options = transfer.options
         #expect(try all(input(line.text)) == [wanted])
 
-        transfer.kind = .upload
+        transfer.file = .source(transfer.path)
         var upload = UploadOptions()
         upload.uploadProtocol = .tus
         upload.isRepeatable = true

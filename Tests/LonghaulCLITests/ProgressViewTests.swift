@@ -174,7 +174,7 @@ import Testing
     @Test func anUploadGoesFromItsFileToItsURL() {
         let stream = ByteStream(descriptor: nil)
         var transfer = Sample.transfer(name: "a")
-        transfer.kind = .upload
+        transfer.file = .source(transfer.path)
         display(.plain, stream).began(transfer)
         #expect(stream.text == "12: /home/me/Downloads/a -> https://example.com/a\n")
     }

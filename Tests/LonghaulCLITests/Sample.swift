@@ -16,8 +16,8 @@ enum Sample {
     ) -> Transfer {
         var transfer = Transfer(
             id: TransferID(rawValue: id), state: state, url: "https://example.com/\(name)",
-            destination: "/home/me/Downloads/\(name)", session: "default", priority: .normal,
-            isDiscretionary: false, createdAt: now + -60)
+            file: .destination("/home/me/Downloads/\(name)"), session: "default",
+            priority: .normal, isDiscretionary: false, createdAt: now + -60)
         transfer.bytesDone = done
         transfer.bytesFetched = done
         transfer.bytesTotal = total

@@ -72,9 +72,9 @@ extension SimHosts {
                 let known = world.expected[id],
                 let transfer = try world.clients.transfers.find(id, now: world.now.wall)
             else { continue }
-            let inode = world.disk.durableNames[transfer.destination]
+            let inode = world.disk.durableNames[transfer.path]
             guard let file = inode.flatMap({ world.disk.files[$0] }) else {
-                throw broken("event \(event.seq): \(transfer.destination) has no durable name")
+                throw broken("event \(event.seq): \(transfer.path) has no durable name")
             }
             if file.isForeign { continue }
             if let content = world.wire.contents[known.url], !content.isVersion(file.durable) {

@@ -84,7 +84,7 @@ extension SimWorld {
         let subscribers = shown.values.filter { $0.held?.fetch == held.fetch }
         let leader = subscribers.first { $0.held?.isAnothers == false } ?? transfer
         // Published, and not recorded yet.
-        let path = disk.names[held.partPath] == nil ? leader.destination : held.partPath
+        let path = disk.names[held.partPath] == nil ? leader.path : held.partPath
         // A small file gets its name with the batch that publishes it, and no other before: a power
         // cut may leave none, or the file that had the name of the part before it.
         let isSmallAndWhole = end <= Limits.checkpointBytes && end == transfer.bytesTotal
@@ -98,7 +98,7 @@ extension SimWorld {
             throw SimComplaint(
                 "\(id): \(end) bytes are claimed, \(file.durable.count) durable", self)
         }
-        let isNamed = [held.partPath, leader.destination].contains {
+        let isNamed = [held.partPath, leader.path].contains {
             disk.durableNames[$0] == inode
         }
         // Brought back from where it was set aside: by either name the next one finds it.
@@ -113,7 +113,7 @@ extension SimWorld {
         guard let known = expected[transfer.id], !known.isVerified,
             let content = wire.contents[known.url]
         else { return }
-        guard let inode = disk.durableNames[transfer.destination], let file = disk.files[inode],
+        guard let inode = disk.durableNames[transfer.path], let file = disk.files[inode],
             !file.isForeign
         else { throw SimComplaint("\(transfer.id) is completed, its name not durable", self) }
         guard content.isVersion(file.durable) else {

@@ -76,8 +76,8 @@ extension SimWorld {
         _ request: TransferRequest, to url: String, from source: String
     ) throws {
         let new = NewTransfer(
-            request: request, origin: SimWire.origin(of: url), destination: source,
-            realPath: "upload\n\(request.session)\n\(url)\n")
+            request: request, origin: SimWire.origin(of: url), source: source,
+            reservation: Reservation("\n\(request.session)\n\(url)"))
         guard case .recorded(let id, _)? = try record(new) else { return }
         var transfer = SimTransfer(url: url, destination: source, policy: .fail)
         transfer.isUpload = true

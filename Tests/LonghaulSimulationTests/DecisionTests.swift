@@ -17,7 +17,7 @@ import Testing
             id: TransferID(rawValue: id),
             request: TransferRequest(
                 url: "http://h:80/\(path)", destination: .file(destination)),
-            isUnreadable: false, origin: "http://h:80", destination: destination, want: want,
+            isUnreadable: false, origin: "http://h:80", path: destination, want: want,
             phase: phase, isRearmPending: false,
             fetchID: fetch.map(FetchID.init(rawValue:)), partSuffix: 0, identityKey: 1,
             createdAt: now, deadline: now + 86_400, eligibility: .plain, waitingSince: now,

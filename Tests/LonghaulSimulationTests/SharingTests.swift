@@ -56,7 +56,7 @@ import Testing
     ) throws {
         var inodes: Set<UInt64> = []
         for id in ids {
-            let inode = try #require(world.disk.names[try world.transfer(id).destination])
+            let inode = try #require(world.disk.names[try world.transfer(id).path])
             #expect(inodes.insert(inode).inserted, "\(id) shares an inode")
             let content = try #require(world.wire.contents[Self.url])
             #expect(content.isVersion(try #require(world.disk.files[inode]).durable))

@@ -86,7 +86,7 @@ import Testing
         }
         let work = try work(id, scratch)
         let subscriber = Subscriber(
-            id: id, request: work.request, destination: work.destination,
+            id: id, request: work.request, destination: work.path,
             deadline: work.deadline, eligibility: work.eligibility, isWanted: true, bytesFetched: 0)
         let found =
             subscriber.moved(by: Int64(known.jump * 1000), now: .start + 3600 + known.jump).deadline

@@ -356,7 +356,7 @@ import Testing
             try connection.run(
                 """
                 INSERT INTO transfer (id, readyAt, schedule, eligibility, waiveAt, waiveBy, priority, \
-                sessionID, originID, destinationKey, created, deadline, deadlineAfter, url, \
+                sessionID, originID, reservationKey, created, deadline, deadlineAfter, url, \
                 destination) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n \
                 WHERE i < ?1) SELECT 100 + i, 0, 1, (SELECT eligibility FROM eligibilities \
                 WHERE rowid = 1 + i % \(eligibilities.count)), 9000000000000 + i, 9000000000000 + i, \

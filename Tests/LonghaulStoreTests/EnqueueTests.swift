@@ -154,12 +154,12 @@ import Testing
     }
 
     @Test func numberedDestinationsHaveNeighbouringKeys() {
-        let keys = (100...110).map { DestinationKey.of("/d/file-\($0).bin") }
+        let keys = (100...110).map { ReservationKey.of("/d/file-\($0).bin") }
         #expect(keys == (0...10).map { keys[0] + Int64($0) })
-        #expect(DestinationKey.of("/d/7") != DestinationKey.of("/d/007"))
-        #expect(DestinationKey.of("/d/1/a") != DestinationKey.of("/d/2/a"))
-        #expect(DestinationKey.of("/") == DestinationKey.of("/"))
-        #expect(DestinationKey.of("/d/12345678901234567890") != DestinationKey.of("/d/2345678901"))
+        #expect(ReservationKey.of("/d/7") != ReservationKey.of("/d/007"))
+        #expect(ReservationKey.of("/d/1/a") != ReservationKey.of("/d/2/a"))
+        #expect(ReservationKey.of("/") == ReservationKey.of("/"))
+        #expect(ReservationKey.of("/d/12345678901234567890") != ReservationKey.of("/d/2345678901"))
     }
 
     @Test func aFullDiskRecordsNothingAndSaysSo() throws {

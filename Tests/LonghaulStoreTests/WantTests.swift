@@ -277,7 +277,7 @@ import Testing
         // The same again: it is its own.
         try scratch.store.wants.change(id, change, now: .start)
         let work = try #require(try scratch.turn(epoch) { try $0.transfers.work(id) })
-        #expect(work.destination == "/link/3" && !work.request.options.remoteName)
+        #expect(work.path == "/link/3" && !work.request.options.remoteName)
         #expect(throws: LonghaulError.self) { try scratch.add("/d/3") }
         #expect(try scratch.add("/d/1").rawValue == 3)
     }

@@ -79,7 +79,7 @@ import Testing
         event.kind = .transferCompleted
         var transfer = Transfer(
             id: TransferID(rawValue: 3), state: .completed,
-            url: "https://u:p@example.com/a?sig=abc", destination: "/a", session: "photos",
+            url: "https://u:p@example.com/a?sig=abc", file: .destination("/a"), session: "photos",
             priority: .normal, isDiscretionary: false, createdAt: Timestamp(milliseconds: 0))
         transfer.bytesDone = 1
         event.transfer = transfer

@@ -41,7 +41,7 @@ struct Snapshots {
                 var request = requests[index]
                 request.options.upload?.snapshot = false
                 guard case .insert(let new) = try validator.admit(request) else { continue }
-                let file = try make(of: new.destination, copying)
+                let file = try make(of: new.path, copying)
                 prepared.snapshots.append(file)
                 prepared.requests[index].options.upload?.snapshotPath = file.path
             }

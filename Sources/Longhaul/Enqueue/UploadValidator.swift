@@ -57,8 +57,8 @@ enum UploadValidator {
         request.expectedBytes = upload.source?.size
         request.options.upload = upload
         var new = NewTransfer(
-            request: request, origin: url.origin, destination: source,
-            realPath: reservation(request, upload, source, version))
+            request: request, origin: url.origin, source: source,
+            reservation: reservation(request, upload, source, version))
         if let path = upload.snapshotPath,
             case .present(let identity, _) = FileInspection.entry(at: path)
         {
@@ -75,23 +75,23 @@ enum UploadValidator {
         }
     }
 
-    /// The text by which an equal upload of the session is found, in the place of the path that a
-    /// download reserves. No path begins like it. A version in its last line is one of the file at
-    /// that URL; where each request makes a resource of its own, the versions do not meet.
+    /// Of an upload that names its place, another version of the file has the same text. Where each
+    /// request makes a resource of its own, the version is a part of the text.
     private static func reservation(
         _ request: TransferRequest, _ upload: UploadOptions, _ source: String,
         _ version: SourceVersion
-    ) -> String {
+    ) -> Reservation {
         // The version has the fields that `SourceVersion.isSame` compares.
         let version = "\(version.size) \(version.modified) \(version.changed)"
         let way = "\(upload.uploadProtocol.rawValue) \(upload.method?.rawValue ?? "")"
         // A separate upload has a line of its own, so that it equals no other.
         let own = request.options.onDuplicate == .separate ? "\(UInt64.random(in: 0 ... .max))" : ""
-        var lines = ["upload", own, request.session, way, upload.formField ?? ""]
-        lines +=
-            upload.namesItsPlace
-            ? [source, request.url, version] : [version, source, request.url, ""]
-        return lines.joined(separator: "\n")
+        var lines = [own, request.session, way, upload.formField ?? "", source, request.url]
+        if upload.namesItsPlace {
+            return Reservation(lines.joined(separator: "\n"), version: version)
+        }
+        lines.append(version)
+        return Reservation(lines.joined(separator: "\n"))
     }
 
     private static func check(

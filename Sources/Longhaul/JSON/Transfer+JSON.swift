@@ -14,9 +14,9 @@ extension JSONText {
         field("kind", transfer.kind.rawValue)
         field("state", transfer.state.rawValue)
         field("url", Redaction.url(transfer.url))
-        switch transfer.kind {
-        case .download: field("destination", transfer.destination)
-        case .upload: field("source", transfer.destination)
+        switch transfer.file {
+        case .destination(let path): field("destination", path)
+        case .source(let path): field("source", path)
         }
         field("session", transfer.session)
         field("host", transfer.host)

@@ -42,6 +42,7 @@ private struct LineTransfer: Decodable {
     var state: TransferState?
     var url: String?
     var destination: String?
+    var source: String?
     var session: String?
     var bytesTotal: Int64?
     var bytesDone: Int64?
@@ -55,8 +56,8 @@ private struct LineTransfer: Decodable {
     var transfer: Transfer {
         var result = Transfer(
             id: TransferID(rawValue: id), state: state ?? .waiting, url: url ?? "",
-            destination: destination ?? "", session: session ?? "", priority: .normal,
-            isDiscretionary: false,
+            file: source.map { .source($0) } ?? .destination(destination ?? ""),
+            session: session ?? "", priority: .normal, isDiscretionary: false,
             createdAt: createdAt.flatMap(RFC3339.parse) ?? Timestamp(milliseconds: 0))
         result.bytesTotal = bytesTotal
         result.bytesDone = bytesDone ?? 0

@@ -155,7 +155,7 @@ public struct DownloadedFile: Sendable {
                 .cancelled, "transfer \(ended.id) was cancelled", transferID: ended.id,
                 bytesKept: ended.bytesDone)
         }
-        url = URL(fileURLWithPath: ended.destination, isDirectory: false)
+        url = URL(fileURLWithPath: ended.path, isDirectory: false)
         response = ended.response ?? TransferResponse(url: ended.requestURL)
         metrics = TransferMetrics(ended)
     }

@@ -51,7 +51,7 @@ extension SessionEvent {
     /// The file of a completed transfer; `nil` where another one was kept in its place.
     public var file: URL? {
         guard let transfer, transfer.state == .completed, !transfer.isSkipped else { return nil }
-        return URL(fileURLWithPath: transfer.destination, isDirectory: false)
+        return URL(fileURLWithPath: transfer.path, isDirectory: false)
     }
 }
 

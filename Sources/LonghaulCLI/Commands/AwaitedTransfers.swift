@@ -108,9 +108,9 @@ struct AwaitedTransfers {
         for index in outcomes.indices {
             guard let error = outcomes[index].refusal else { continue }
             if let transfer = try requests[index].alreadyComplete(in: queue) {
-                complete[transfer.destination] = transfer
-                outcomes[index] = .skipped(destination: transfer.destination)
-                let path = TerminalText.shown(transfer.destination)
+                complete[transfer.path] = transfer
+                outcomes[index] = .skipped(destination: transfer.path)
+                let path = TerminalText.shown(transfer.path)
                 if !console.isJSON {
                     console.say("longhaul: \(transfer.id): already complete: \(path)")
                 }

@@ -67,12 +67,12 @@ extension Console {
         switch transfer.state {
         case .completed:
             if transfer.isSkipped {
-                skipped(transfer.destination, isCompared: transfer.checksum == nil)
+                skipped(transfer.path, isCompared: transfer.checksum == nil)
             }
             if let coding = transfer.contentCoding {
                 complain("longhaul: \(transfer.id): content coding \(TransferText.coding(coding))")
             }
-            try line(path: transfer.destination)
+            try line(path: transfer.path)
         case .failed:
             var error = transfer.error ?? LonghaulError(.internal, "it failed")
             error.transferID = transfer.id

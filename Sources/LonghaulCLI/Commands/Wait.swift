@@ -110,9 +110,9 @@ struct Wait: ConsoleCommand {
     private func show(_ transfer: Transfer, on console: Console) throws {
         if console.isJSON || transfer.state != .completed { return try console.result(transfer) }
         if transfer.isSkipped {
-            console.skipped(transfer.destination, isCompared: transfer.checksum == nil)
+            console.skipped(transfer.path, isCompared: transfer.checksum == nil)
         }
-        try console.line("\(transfer.id) ", path: transfer.destination)
+        try console.line("\(transfer.id) ", path: transfer.path)
     }
 
     private func filter(_ states: Set<TransferState>) -> TransferFilter {

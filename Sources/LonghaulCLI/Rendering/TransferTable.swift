@@ -46,7 +46,7 @@ struct TransferTable {
 
     /// Destination of the file; for uploads, its source.
     private func place(_ transfer: Transfer) -> String {
-        let path = path(transfer.destination)
+        let path = path(transfer.path)
         if transfer.kind == .download { return path }
         let arrow = terminal.hasUnicode ? " → " : " -> "
         return path + arrow + TerminalText.shown(Redaction.url(transfer.url))

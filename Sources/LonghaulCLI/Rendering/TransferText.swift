@@ -7,7 +7,7 @@ struct TransferText {
 
     /// The file's name, which is what people know a transfer by.
     static func name(_ transfer: Transfer) -> String {
-        let path = transfer.destination
+        let path = transfer.path
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
         return String(path[path.utf8.index(after: slash)...])
     }
@@ -73,7 +73,7 @@ struct TransferText {
         add("URL", TerminalText.shown(Redaction.url(transfer.url)))
         add(
             transfer.kind == .download ? "Destination" : "Source",
-            TerminalText.shown(transfer.destination))
+            TerminalText.shown(transfer.path))
         add("Session", TerminalText.shown(transfer.session))
         add("Host", transfer.host.map(TerminalText.shown))
         add(

@@ -93,7 +93,7 @@ final class ProgressDisplay {
 
     func began(_ transfer: Transfer) {
         guard mode == .plain else { return }
-        let (url, path) = (shownURL(transfer), TerminalText.shown(transfer.destination))
+        let (url, path) = (shownURL(transfer), TerminalText.shown(transfer.path))
         switch transfer.kind {
         case .download: put("\(transfer.id): \(url) -> \(path)")
         case .upload: put("\(transfer.id): \(path) -> \(url)")

@@ -11,8 +11,6 @@ public struct Transfer: Hashable, Sendable {
 
     /// Never used again, not even after a removal or a repair of the store.
     public var id: TransferID
-    /// Default ``Kind/download``.
-    public var kind: Kind = .download
     /// Derived from what is wanted and what the engine has recorded; without an engine nothing
     /// runs.
     public var state: TransferState
@@ -20,8 +18,8 @@ public struct Transfer: Hashable, Sendable {
     public var url: String
     /// URL of the transfer's requests; differs from ``url`` only for an upload to an `s3:` URL.
     package var requestURL: String
-    /// Absolute path.
-    public var destination: String
+    /// Kind and path in one: a download has a destination, an upload a source.
+    package var file: LocalFile
     /// The session that it belongs to, and that gets its events.
     public var session: String
     /// The host that the session belongs to; `nil` = none.
@@ -118,14 +116,14 @@ public struct Transfer: Hashable, Sendable {
     package var sharedFetch: FetchID?
 
     package init(
-        id: TransferID, state: TransferState, url: String, destination: String, session: String,
+        id: TransferID, state: TransferState, url: String, file: LocalFile, session: String,
         priority: Priority, isDiscretionary: Bool, createdAt: Timestamp
     ) {
         self.id = id
         self.state = state
         self.url = url
         requestURL = url
-        self.destination = destination
+        self.file = file
         self.session = session
         self.priority = priority
         self.isDiscretionary = isDiscretionary
@@ -135,6 +133,45 @@ public struct Transfer: Hashable, Sendable {
         attempts = 0
         restarts = 0
         waitingFor = []
+    }
+}
+
+extension Transfer {
+    /// The file on this machine, by its absolute path.
+    package enum LocalFile: Hashable, Sendable {
+        case destination(String)
+        case source(String)
+    }
+
+    /// What is moved where.
+    public var kind: Kind {
+        switch file {
+        case .destination: .download
+        case .source: .upload
+        }
+    }
+
+    /// Absolute path of a download's file; `nil` for an upload.
+    public var destination: String? {
+        switch file {
+        case .destination(let path): path
+        case .source: nil
+        }
+    }
+
+    /// Absolute path of the file that an upload sends; `nil` for a download.
+    public var source: String? {
+        switch file {
+        case .destination: nil
+        case .source(let path): path
+        }
+    }
+
+    /// Absolute path of the file, whichever way its bytes go.
+    package var path: String {
+        switch file {
+        case .destination(let path), .source(let path): path
+        }
     }
 }
 

@@ -67,7 +67,7 @@ final class StartedFetch {
 extension Subscriber {
     init(_ work: TransferWork) {
         self.init(
-            id: work.id, request: work.request, destination: work.destination,
+            id: work.id, request: work.request, destination: work.path,
             deadline: work.deadline, eligibility: work.eligibility, isWanted: work.want == .run,
             bytesFetched: work.numbers.bytesFetched)
         partSuffix = work.partSuffix

@@ -168,7 +168,7 @@ extension Engine {
     private func install(_ started: StartedFetch, now: Moment) {
         let work = started.work
         var machine = FetchMachine(
-            transfer: work.id, request: work.request, destination: work.destination,
+            transfer: work.id, request: work.request, destination: work.path,
             deadline: work.deadline, state: started.state, firstSerial: fetches.takeSerials())
         machine.serve(started.subscribers)
         machine.target.proven = started.proven

@@ -35,7 +35,7 @@ struct RecoveryPass {
                     unrecorded[plan.work.id] = plan.work.startedAt
                 }
                 let settlement = Settlement.decide(
-                    plan.action, plan.state, destination: plan.work.destination,
+                    plan.action, plan.state, destination: plan.work.path,
                     isPartThere: plan.isPartThere)
                 if try write(settlement, of: plan.work.id, tx) { ended += 1 }
             }
@@ -85,13 +85,13 @@ struct RecoveryPass {
         // Before the commit, after which its start is not recorded any more.
         if plan.action == .requeueFresh, !plan.isPartThere, let since = plan.work.startedAt {
             files.clearPart(
-                of: plan.work.id, plan.work.partSuffix, beside: plan.work.destination,
+                of: plan.work.id, plan.work.partSuffix, beside: plan.work.path,
                 madeSince: since, sparing: nil)
         }
         let recorded = plan.state?.recordedPart
         for subscriber in plan.subscribers {
             files.clearPart(
-                of: subscriber.id, subscriber.partSuffix, beside: subscriber.destination,
+                of: subscriber.id, subscriber.partSuffix, beside: subscriber.path,
                 madeSince: subscriber.startedAt ?? subscriber.createdAt, sparing: recorded)
         }
     }
@@ -128,10 +128,10 @@ struct RecoveryPass {
             files.takeBack(
                 part,
                 from: state.finalDestination(
-                    of: plan.work.request, at: plan.work.destination))
+                    of: plan.work.request, at: plan.work.path))
         }
         let facts = files.facts(
-            part: state.partPath, destination: state.publication ?? plan.work.destination,
+            part: state.partPath, destination: state.publication ?? plan.work.path,
             madeOn: state.partDisk, expecting: state.partIdentity)
         if case .present(let identity, _) = facts.part {
             plan.isPartThere = identity == state.partIdentity
@@ -140,7 +140,7 @@ struct RecoveryPass {
             fetch: state, facts: facts, written: written, through: mount)
         if plan.action == .markCompleted {
             // The crash may have come between the rename and the sync of its directory.
-            let path = state.publication ?? plan.work.destination
+            let path = state.publication ?? plan.work.path
             if files.syncDirectory(of: path, without: state.recordedPart) != nil {
                 plan.action = .requeue(have: state.durable)
             }

@@ -106,7 +106,7 @@ package struct TransferStatus {
             (response, contentCoding, fileValidator, fileDevice, fileInode, fileBirth) = \
             (SELECT f.response, f.contentCoding, f.validator, f.partDevice, f.partInode, f.partBirth FROM fetch f \
             WHERE f.id = transfer.fetchID AND ?9 IS NULL), \
-            waitReason = NULL, finalPath = nullif(?8, destination), fetchID = NULL, \
+            waitReason = NULL, finalPath = nullif(?8, coalesce(destination, source)), fetchID = NULL, \
             bytesTotal = ?3, bytesDone = ?4, bytesFetched = max(bytesFetched, ?5), attempts = ?6, restarts = ?7 \
             WHERE id = ?1 AND ended = 0
             """)

@@ -99,11 +99,7 @@ package struct Sessions {
             for (id, type) in ended where type.endsTransfer { ids.insert(id) }
             return try ids.sorted().filter { id in
                 let isUpload = try connection.first(
-                    """
-                    SELECT CASE WHEN json_valid(options) \
-                    THEN json_type(options, '$.upload') IS NOT NULL ELSE 0 END \
-                    FROM transfer WHERE id = ?1
-                    """, id
+                    "SELECT source IS NOT NULL FROM transfer WHERE id = ?1", id
                 ) { $0.bool(0) }
                 return (isUpload ?? false) == (kind == .upload)
             }

@@ -18,8 +18,8 @@ package struct AbandonedUploads {
         try connection.run(
             """
             INSERT INTO abandonedUpload \
-            (fetchID, transferID, url, destination, options, upload) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-            """, state.id, id, request.url, work.destination, request.options.stored,
+            (fetchID, transferID, url, source, options, upload) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            """, state.id, id, request.url, work.path, request.options.stored,
             StoredJSON.encode(upload))
     }
 
@@ -28,7 +28,7 @@ package struct AbandonedUploads {
     package func begin(limit: Int, now: Timestamp) throws -> [AbandonedUpload] {
         let due = try connection.all(
             """
-            SELECT id, fetchID, transferID, url, destination, options, upload, attempts \
+            SELECT id, fetchID, transferID, url, source, options, upload, attempts \
             FROM abandonedUpload WHERE dueAt <= ?1 ORDER BY id LIMIT ?2
             """, now, limit, read: AbandonedUploads.read)
         var begun: [AbandonedUpload] = []

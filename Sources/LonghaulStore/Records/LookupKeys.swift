@@ -1,29 +1,48 @@
 internal import LonghaulCore
 
-/// A number by which a destination is looked up among the live transfers. Equal paths have equal
-/// keys; different paths may share one, so the text decides.
+/// What a live transfer keeps from others. A download reserves the path of its file, free of links;
+/// an upload a text by which an equal upload of the session is found.
+package struct Reservation: Sendable {
+    let text: String
+    /// The version of an upload's file, where uploads of other versions to the same URL are a
+    /// conflict; `nil` where each request makes a resource of its own, and for a download.
+    let version: String?
+    /// See ``ReservationKey``.
+    let key: Int64
+
+    package init(_ text: String, version: String? = nil) {
+        self.text = text
+        self.version = version
+        key = ReservationKey.of(text)
+    }
+
+    func isExactly(_ other: Reservation) -> Bool {
+        text.isExactly(other.text) && version.isExactly(other.version)
+    }
+
+    /// The columns of `transfer` that hold it, as one text and its version.
+    static let columns = "coalesce(uploadIdentity, realPath, destination), uploadVersion"
+
+    /// From ``columns``.
+    init(_ row: StoredRow, at index: Int32) {
+        self.init(row.text(index), version: row.optionalText(index + 1))
+    }
+}
+
+/// A number by which a live transfer is looked up that has reserved a path or, for an upload, an
+/// identity. Equal texts have equal keys; different texts may share one, so the text decides.
 ///
 /// The key is FNV-1a over everything but the longest run of digits in the file's name, with that
 /// run's value below: numbered files of one directory have neighbouring keys, and a batch of them
 /// fills neighbouring pages of the index one after the other. A plain hash scatters them, which
 /// costs as much as the rest of the insertion.
-enum DestinationKey {
+enum ReservationKey {
     /// Digits that take part in the value; more would not fit its 31 bits.
     private static let maximumDigits = 9
 
     static func of(_ path: String) -> Int64 {
-        var path = withoutVersion(path)
+        var path = path
         return path.withUTF8 { of($0) }
-    }
-
-    /// The reserved text. An upload reserves the place where its file goes, whichever version of
-    /// the file that is. The version stands in the last line of the text, and no path begins like
-    /// it. A download reserves its path.
-    static func withoutVersion(_ text: String) -> String {
-        guard text.utf8.starts(with: "upload\n".utf8),
-            let end = text.utf8.lastIndex(of: 0x0A)
-        else { return text }
-        return String(text[..<end])
     }
 
     static func of(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64 {
@@ -67,15 +86,15 @@ enum DestinationKey {
 /// keys; ``FetchIdentity`` decides whether requests with equal keys are equal. It is made from
 /// origin, path and query only, which every insertion can afford.
 ///
-/// As with ``DestinationKey``, numbered URLs of one directory have neighbouring keys, so that the
+/// As with ``ReservationKey``, numbered URLs of one directory have neighbouring keys, so that the
 /// index costs an insertion little.
 enum IdentityKey {
     static func of(_ url: String, origin: Int64) -> Int64 {
         var url = url
         let place = url.withUTF8 { bytes in
             let tail = UnsafeBufferPointer(rebasing: bytes[tail(of: bytes)])
-            if CanonicalURL.isCanonical(tail: tail) { return DestinationKey.of(tail) }
-            return CanonicalURL.tail(Array(tail)[...]).withUnsafeBufferPointer(DestinationKey.of)
+            if CanonicalURL.isCanonical(tail: tail) { return ReservationKey.of(tail) }
+            return CanonicalURL.tail(Array(tail)[...]).withUnsafeBufferPointer(ReservationKey.of)
         }
         // The low bits hold the number that makes neighbours.
         let spread = UInt64(bitPattern: origin) &* 0x9E37_79B9_7F4A_7C15

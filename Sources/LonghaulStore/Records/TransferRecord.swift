@@ -12,7 +12,8 @@ enum TransferRecord {
         f.id, f.durable, f.bytesTotal, f.bytesFetched, f.attempts, f.restarts, f.generation, \
         t.eligibility, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
         coalesce(t.response, f.response), s.host, t.sharedFetch, f.leader, f.partPath, \
-        coalesce(t.contentCoding, f.contentCoding), f.prefetched, \(FetchRecord.isUnresumable)
+        coalesce(t.contentCoding, f.contentCoding), f.prefetched, \(FetchRecord.isUnresumable), \
+        t.source
         """
 
     static let select = """
@@ -26,7 +27,7 @@ enum TransferRecord {
         let schedule = EligibilityKey(rawValue: row.int64(8))
         var transfer = Transfer(
             id: row.transferID(0), state: state, url: row.text(4),
-            destination: row.optionalText(19) ?? row.text(5), session: row.text(6),
+            file: file(row), session: row.text(6),
             priority: Priority(rawValue: row.int(7)) ?? .normal,
             isDiscretionary: schedule.isDiscretionary,
             createdAt: row.timestamp(9))
@@ -58,7 +59,6 @@ enum TransferRecord {
         if let text = row.optionalText(18), let options = TransferOptions(stored: text) {
             transfer.options = options
             if let upload = options.upload {
-                transfer.kind = .upload
                 transfer.url = upload.askedURL ?? transfer.url
             }
         }
@@ -70,6 +70,11 @@ enum TransferRecord {
         transfer.sharedFetch = row.optionalInt64(38).map(FetchID.init(rawValue:))
         readNumbers(row, into: &transfer)
         return transfer
+    }
+
+    private static func file(_ row: StoredRow) -> Transfer.LocalFile {
+        if let source = row.optionalText(44) { return .source(source) }
+        return .destination(row.optionalText(19) ?? row.text(5))
     }
 
     /// The numbers of the fetch are newer than the transfer's, which are written when it ends.

@@ -33,18 +33,23 @@ struct TransferRows {
         return (last ?? 0) + 1
     }
 
-    /// The live transfer that has reserved a path, which must be free of links; of an upload, one
-    /// of any version of the file.
-    func holder(of realPath: String) throws -> TransferID? {
-        let wanted = DestinationKey.withoutVersion(realPath)
-        return try connection.all(
+    /// What a transfer reserves; `nil` = there is no such transfer.
+    func reservation(of id: TransferID) throws -> Reservation? {
+        try connection.first("SELECT \(Reservation.columns) FROM transfer WHERE id = ?1", id) {
+            Reservation($0, at: 0)
+        }
+    }
+
+    /// The live transfer that has reserved a text; of an upload, one of any version of the file.
+    func holder(of reservation: Reservation) throws -> TransferID? {
+        try connection.all(
             """
-            SELECT id, coalesce(realPath, destination) \
-            FROM transfer INDEXED BY transferByDestination \
-            WHERE destinationKey = ?1 AND ended = 0
-            """, DestinationKey.of(realPath)
-        ) { ($0.transferID(0), $0.text(1)) }
-        .first { DestinationKey.withoutVersion($0.1).isExactly(wanted) }?.0
+            SELECT \(Reservation.columns), id \
+            FROM transfer INDEXED BY transferByReservation \
+            WHERE reservationKey = ?1 AND ended = 0
+            """, reservation.key
+        ) { ($0.text(0), $0.transferID(2)) }
+        .first { $0.0.isExactly(reservation.text) }?.1
     }
 
     /// The row of an origin, made when there is none.

@@ -9,8 +9,8 @@ package struct TransferWork: Hashable, Sendable {
     package var isUnreadable: Bool
     /// Name of the origin of the request's URL.
     package var origin: String
-    /// Absolute path that is reserved.
-    package var destination: String
+    /// Absolute path of the local file: the destination of a download, the source of an upload.
+    package var path: String
     package var want: Want
     package var phase: Phase
     /// A `resume` or `retry` of the ended transfer is not applied yet
@@ -61,7 +61,7 @@ enum WorkRecord {
     }
 
     static let select = """
-        SELECT t.id, t.phase, t.want, t.rearm > t.rearmed, t.url, t.destination, s.name, o.name, \
+        SELECT t.id, t.phase, t.want, t.rearm > t.rearmed, t.url, coalesce(t.destination, t.source), s.name, o.name, \
         t.priority, t.schedule, t.earliest, t.deadline, t.deadlineAt, t.deadlineAfter, \
         t.expectedBytes, t.options, t.created, t.startedAt, t.finishedAt, t.readyAt, t.waitReason, \
         t.fetchID, t.error, t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, \
@@ -71,13 +71,13 @@ enum WorkRecord {
         """
 
     static func read(_ row: StoredRow) throws -> TransferWork {
-        let destination = row.text(5)
+        let path = row.text(5)
         let options = TransferOptions(stored: row.optionalText(15))
         let readyAt = row.timestamp(19)
         return TransferWork(
             id: row.transferID(0),
-            request: request(row, destination, options ?? TransferOptions()),
-            isUnreadable: options == nil, origin: row.text(7), destination: destination,
+            request: request(row, path, options ?? TransferOptions()),
+            isUnreadable: options == nil, origin: row.text(7), path: path,
             want: try row.want(2), phase: try row.phase(1),
             isRearmPending: row.bool(3),
             fetchID: row.optionalInt64(21).map(FetchID.init(rawValue:)),
@@ -100,13 +100,13 @@ enum WorkRecord {
     }
 
     private static func request(
-        _ row: StoredRow, _ destination: String, _ options: TransferOptions
+        _ row: StoredRow, _ path: String, _ options: TransferOptions
     ) -> TransferRequest {
         var request = TransferRequest(
             url: row.text(4),
             destination: options.remoteName
-                ? .directory(FileNaming.directory(of: destination), remoteName: true)
-                : .file(destination))
+                ? .directory(FileNaming.directory(of: path), remoteName: true)
+                : .file(path))
         request.session = row.text(6)
         request.priority = Priority(rawValue: row.int(8)) ?? .normal
         let schedule = EligibilityKey(rawValue: row.int64(9))

@@ -3,9 +3,9 @@ extension Version1 {
     /// cost their insertion nothing. The large ones depend on `ended` and not on `phase`, because
     /// an update rewrites every index that mentions a column it sets.
     static let indexes: [String] = [
-        "CREATE INDEX transferByDestination ON transfer (destinationKey) WHERE ended = 0",
+        "CREATE INDEX transferByReservation ON transfer (reservationKey) WHERE ended = 0",
         "CREATE INDEX transferByIdentity ON transfer (identityKey) WHERE ended = 0",
-        "CREATE INDEX transferFailed ON transfer (destinationKey) WHERE phase = 4",
+        "CREATE INDEX transferFailed ON transfer (reservationKey) WHERE phase = 4",
         """
         CREATE INDEX transferKept ON transfer (identityKey)
         WHERE phase = 3 AND fileInode IS NOT NULL

@@ -73,7 +73,7 @@ extension Version1 {
           -- URL of the request.
           url TEXT NOT NULL,
           -- Path of the source.
-          destination TEXT NOT NULL,
+          source TEXT NOT NULL,
           -- JSON of the request's options, credentials included.
           options TEXT,
           -- JSON of UploadState: what is to be deleted.

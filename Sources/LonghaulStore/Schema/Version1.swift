@@ -85,8 +85,9 @@ enum Version1 {
           sessionID INTEGER NOT NULL,
           -- origin.id of the URL.
           originID INTEGER NOT NULL,
-          -- Number by which a live transfer of a path is found. The text decides. See "keys".
-          destinationKey INTEGER NOT NULL,
+          -- Number by which a live transfer is found that has reserved the same: the path of a
+          -- download's file, or the identity of an upload. The text decides. See "keys".
+          reservationKey INTEGER NOT NULL,
           -- Number by which transfers with an equal request are found. See "keys".
           identityKey INTEGER NOT NULL DEFAULT 0,
           -- When it was recorded.
@@ -108,10 +109,16 @@ enum Version1 {
           rearmed INTEGER NOT NULL DEFAULT 0,
           -- The URL of the request. A want.
           url TEXT NOT NULL,
-          -- Absolute path of the file, as the client gave it. Of an upload, the path of the source.
-          destination TEXT NOT NULL,
-          -- destination without links on the way; NULL = the same text. Of an upload, its identity.
+          -- Absolute path of a download's file, as the client gave it; NULL for an upload.
+          destination TEXT,
+          -- destination without links on the way; NULL = the same text.
           realPath TEXT,
+          -- Absolute path of the file that an upload sends; NULL for a download.
+          source TEXT,
+          -- Text by which an equal upload of the session is found; NULL for a download.
+          uploadIdentity TEXT,
+          -- Version of the file, where uploads of other versions to the same URL are a conflict.
+          uploadVersion TEXT,
           -- JSON of TransferOptions; NULL = all defaults. A key that is missing has its default.
           options TEXT,
           -- When preferences are looked at next; NULL = there are none that count.
@@ -140,7 +147,7 @@ enum Version1 {
           startedAt INTEGER,
           -- Moment of the end. Status.
           finishedAt INTEGER,
-          -- Path that the file was given; NULL = destination. Status.
+          -- Path that a download's file was given; NULL = destination. Status.
           finalPath TEXT,
           -- Copied from the fetch at the end, as the next four are.
           bytesTotal INTEGER,
@@ -167,6 +174,8 @@ enum Version1 {
           replacedBy INTEGER,
           -- What asked for the cancel: command, library, replaced, session.
           cancelledBy TEXT,
+          CHECK ((destination IS NULL) <> (source IS NULL)),
+          CHECK ((source IS NULL) = (uploadIdentity IS NULL)),
           CHECK ((deadlineAt IS NULL) <> (deadlineAfter IS NULL)),
           CHECK ((waiveAt IS NULL) = (waiveBy IS NULL)),
           CHECK (rearmed <= rearm),

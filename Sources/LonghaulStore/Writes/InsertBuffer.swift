@@ -4,7 +4,7 @@ internal import LonghaulCore
 struct InsertBuffer {
     struct Row {
         var id: Int64
-        /// The transfer, with the destination that it got.
+        /// The transfer, with the destination that a download got.
         var new: NewTransfer
         var schedule: StoredSchedule
         var session: Int64
@@ -23,17 +23,17 @@ struct InsertBuffer {
     /// `true` when the buffer is full and must be flushed.
     mutating func append(_ row: Row) -> Bool {
         batch.append(row)
-        keys.insert(row.new.destinationKey)
+        keys.insert(row.new.reservation.key)
         return batch.rows.count == Limits.rowsPerInsertion
     }
 
     func holds(identity key: Int64) -> Bool { batch.rows.contains { $0.identityKey == key } }
 
-    func holds(destination key: Int64) -> Bool { keys.contains(key) }
+    func holds(_ reservation: Reservation) -> Bool { keys.contains(reservation.key) }
 
-    func holder(of realPath: String, key: Int64) -> TransferID? {
-        guard keys.contains(key) else { return nil }
-        return batch.rows.first { ($0.new.realPath ?? $0.new.destination).isExactly(realPath) }
+    func holder(of reservation: Reservation) -> TransferID? {
+        guard keys.contains(reservation.key) else { return nil }
+        return batch.rows.first { $0.new.reservation.isExactly(reservation) }
             .map { TransferID(rawValue: $0.id) }
     }
 
@@ -49,12 +49,12 @@ struct InsertBuffer {
 
 extension InsertBuffer.Row: BatchedRow {
     static let insertion = RowInsertion(
-        [Limits.rowsPerInsertion], columns: 21,
+        [Limits.rowsPerInsertion], columns: 24,
         """
         INSERT OR FAIL INTO transfer (id, readyAt, schedule, priority, sessionID, originID, \
-        destinationKey, created, deadline, deadlineAt, deadlineAfter, earliest, expectedBytes, \
+        reservationKey, created, deadline, deadlineAt, deadlineAfter, earliest, expectedBytes, \
         url, destination, options, eligibility, waiveAt, waiveBy, identityKey, \
-        realPath)
+        realPath, source, uploadIdentity, uploadVersion)
         """)
 
     func bind(to statement: Prepared, from index: Int32) {
@@ -65,7 +65,7 @@ extension InsertBuffer.Row: BatchedRow {
         statement.bind(index + 3, request.priority.rawValue)
         statement.bind(index + 4, session)
         statement.bind(index + 5, origin)
-        statement.bind(index + 6, new.destinationKey)
+        statement.bind(index + 6, new.reservation.key)
         statement.bind(index + 7, created)
         statement.bind(index + 8, deadline)
         statement.bind(index + 9, request.deadline.instant)
@@ -73,12 +73,15 @@ extension InsertBuffer.Row: BatchedRow {
         statement.bind(index + 11, request.earliestBegin)
         statement.bind(index + 12, request.expectedBytes)
         statement.bind(index + 13, request.url)
-        statement.bind(index + 14, new.destination)
+        statement.bind(index + 14, new.isUpload ? nil : new.path)
         statement.bind(index + 15, options)
         statement.bind(index + 16, schedule.eligibility.rawValue)
         statement.bind(index + 17, schedule.waiver?.checkAt)
         statement.bind(index + 18, schedule.waiver?.by)
         statement.bind(index + 19, identityKey)
         statement.bind(index + 20, new.realPath)
+        statement.bind(index + 21, new.isUpload ? new.path : nil)
+        statement.bind(index + 22, new.isUpload ? new.reservation.text : nil)
+        statement.bind(index + 23, new.reservation.version)
     }
 }

@@ -73,12 +73,12 @@ extension WantWriter {
                 try changed.request.deadline.check(earliest: changed.request.earliestBegin)
             }
             if let (path, realPath) = change.destination {
-                let key = DestinationKey.of(realPath ?? path)
+                let reservation = Reservation(realPath ?? path)
                 let inserter = try TransferInserter(connection, now: now)
-                if let holder = try inserter.holder(of: realPath ?? path, key: key), holder != id {
+                if let holder = try inserter.holder(of: reservation), holder != id {
                     throw LonghaulError.taken(path, by: holder)
                 }
-                try RequestRows(connection).move(id, to: path, realPath: realPath, key: key)
+                try RequestRows(connection).move(id, to: path, reservation)
             }
             try RequestRows(connection).save(changed, insteadOf: work, change, now: now)
             try IntentRows(connection).add(id)
@@ -95,12 +95,12 @@ struct RequestRows {
     }
 
     /// Gives a download another destination.
-    func move(_ id: TransferID, to path: String, realPath: String?, key: Int64) throws {
+    func move(_ id: TransferID, to path: String, _ reservation: Reservation) throws {
         try connection.run(
             """
-            UPDATE transfer SET destination = ?2, realPath = nullif(?3, ?2), destinationKey = ?4 \
+            UPDATE transfer SET destination = ?2, realPath = nullif(?3, ?2), reservationKey = ?4 \
             WHERE id = ?1
-            """, id, path, realPath, key)
+            """, id, path, reservation.text, reservation.key)
     }
 
     /// The instants that follow from the wants (`deadline`, and `readyAt` of a transfer that is

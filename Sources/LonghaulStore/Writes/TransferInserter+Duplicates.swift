@@ -36,12 +36,12 @@ extension TransferInserter {
         if other.rawValue >= firstID {
             return LonghaulError(
                 .conflict,
-                "another version of \(new.destination) goes to the same URL earlier in the same"
+                "another version of \(new.path) goes to the same URL earlier in the same"
                     + " batch; leave one out")
         }
         return LonghaulError(
             .conflict,
-            "another version of \(new.destination) goes to the same URL with transfer \(other),"
+            "another version of \(new.path) goes to the same URL with transfer \(other),"
                 + " which has not ended; wait for it, cancel it, or give --on-duplicate replace",
             transferID: other)
     }

@@ -44,7 +44,7 @@ extension TransferInserter {
             try TransferRows(connection).rearm(work.id, wanting: .run)
             try IntentRows(connection).add(work.id)
         }
-        return (work.id, work.destination)
+        return (work.id, work.path)
     }
 
     /// A transfer that is about to be cancelled asked for the same: the new one may have its
@@ -56,11 +56,11 @@ extension TransferInserter {
 
     private func earlier(_ new: NewTransfer, _ holder: TransferID?) throws -> TransferWork? {
         if let holder {
-            if buffer.holds(destination: new.destinationKey) { try buffer.flush(connection) }
+            if buffer.holds(new.reservation) { try buffer.flush(connection) }
             guard let work = try work(holder), !work.want.isCancel else { return nil }
             return isSame(new.request, work) ? work : nil
         }
-        for id in try failed(at: new.realPath ?? new.destination, key: new.destinationKey) {
+        for id in try failed(at: new.reservation) {
             if let work = try work(id), isSame(new.request, work) { return work }
         }
         return nil

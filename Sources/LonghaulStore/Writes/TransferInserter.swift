@@ -7,7 +7,7 @@ package import LonghaulCore
 package final class TransferInserter {
     let connection: Connection
     let now: Timestamp
-    private let reservation: Prepared
+    private let live: Prepared
     private let failures: Prepared
     private let hasFailures: Bool
     var buffer = InsertBuffer()
@@ -29,15 +29,15 @@ package final class TransferInserter {
         self.now = now
         nextID = try TransferRows(connection).nextTransferID()
         firstID = nextID
-        reservation = try connection.prepare(
+        live = try connection.prepare(
             """
-            SELECT id, coalesce(realPath, destination), want FROM transfer \
-            WHERE destinationKey = ?1 AND ended = 0
+            SELECT \(Reservation.columns), id, want FROM transfer \
+            WHERE reservationKey = ?1 AND ended = 0
             """)
         failures = try connection.prepare(
             """
-            SELECT id, coalesce(realPath, destination), rearm > rearmed AND want IN (0, 1) \
-            FROM transfer INDEXED BY transferFailed WHERE destinationKey = ?1 AND phase = 4 \
+            SELECT \(Reservation.columns), id, rearm > rearmed AND want IN (0, 1) \
+            FROM transfer INDEXED BY transferFailed WHERE reservationKey = ?1 AND phase = 4 \
             ORDER BY id DESC
             """)
         // Most stores have none, and are not asked for each destination.
@@ -54,7 +54,7 @@ package final class TransferInserter {
     package func insert(
         _ new: NewTransfer, isTaken: (String) -> Bool = { _ in false }
     ) throws -> EnqueueOutcome {
-        let holder = try holder(of: new.realPath ?? new.destination, key: new.destinationKey)
+        let holder = try holder(of: new.reservation)
         if let (id, destination) = try repeated(new, holder: holder) {
             return .existing(id, destination: destination)
         }
@@ -68,7 +68,7 @@ package final class TransferInserter {
             replaced.append(other)
         }
         if new.request.options.ifExists == .rename {
-            if holder != nil || isTaken(new.destination) {
+            if holder != nil || isTaken(new.path) {
                 placed = try freeName(for: new, isTaken: isTaken)
             }
         } else if let holder, !replaced.contains(holder), try !makesRoom(holder, for: new) {
@@ -81,7 +81,7 @@ package final class TransferInserter {
         nextID += 1
         count += 1
         inserted[row.session, default: 0] += 1
-        return .recorded(TransferID(rawValue: row.id), destination: placed.destination)
+        return .recorded(TransferID(rawValue: row.id), destination: placed.path)
     }
 
     /// Inserts the buffered rows and updates the tally. Called once, before the commit.
@@ -112,51 +112,53 @@ package final class TransferInserter {
             begin: begin, deadline: deadline, options: options.stored(request))
     }
 
-    /// The transfer that has reserved a path: a live one, or a failed one that is about to be tried
-    /// again. One that is about to be cancelled is named where there is no other.
-    func holder(of realPath: String, key: Int64) throws -> TransferID? {
-        if let id = buffer.holder(of: realPath, key: key) { return id }
-        let live = try rows(of: reservation, key: key, realPath.isExactly) { try $0.want(2) }
-        if let holder = live.first(where: { !$0.value.isCancel }) { return holder.id }
-        let failed = try failures(at: realPath, key: key)
-        return failed.first(where: \.value)?.id ?? live.first?.id
+    /// The transfer that has reserved the same: a live one, or a failed one that is about to be
+    /// tried again. One that is about to be cancelled is named where there is no other.
+    func holder(of reservation: Reservation) throws -> TransferID? {
+        if let id = buffer.holder(of: reservation) { return id }
+        let found = try rows(of: live, reservation, reservation.isExactly) { try $0.want(3) }
+        if let holder = found.first(where: { !$0.value.isCancel }) { return holder.id }
+        let failed = try failures(at: reservation)
+        return failed.first(where: \.value)?.id ?? found.first?.id
     }
 
-    /// Finds transfers that have failed with a path as their destination, the newest first.
-    func failed(at realPath: String, key: Int64) throws -> [TransferID] {
-        try failures(at: realPath, key: key).map(\.id)
+    /// Finds transfers that have failed with this reservation, the newest first.
+    func failed(at reservation: Reservation) throws -> [TransferID] {
+        try failures(at: reservation).map(\.id)
     }
 
     /// And whether they are about to be tried again.
     private func failures(
-        at realPath: String, key: Int64
+        at reservation: Reservation
     ) throws -> [(id: TransferID, value: Bool)] {
-        hasFailures ? try rows(of: failures, key: key, realPath.isExactly) { $0.bool(2) } : []
+        guard hasFailures else { return [] }
+        return try rows(of: failures, reservation, reservation.isExactly) { $0.bool(3) }
     }
 
     /// A live upload of another version of the file to the same URL: whichever came last would stay
     /// there.
     func otherVersion(of new: NewTransfer) throws -> TransferID? {
-        guard new.request.options.upload != nil, let text = new.realPath else { return nil }
-        if buffer.holds(destination: new.destinationKey) { try buffer.flush(connection) }
-        let wanted = DestinationKey.withoutVersion(text)
-        func isMeant(_ other: String) -> Bool {
-            !other.isExactly(text) && DestinationKey.withoutVersion(other).isExactly(wanted)
-        }
-        let live = try rows(of: reservation, key: new.destinationKey, isMeant) { try $0.want(2) }
-        return live.first { !$0.value.isCancel }?.id
+        guard new.isUpload else { return nil }
+        let wanted = new.reservation
+        if buffer.holds(wanted) { try buffer.flush(connection) }
+        let others = try rows(
+            of: live, wanted, { $0.text.isExactly(wanted.text) && !$0.isExactly(wanted) },
+            read: { try $0.want(3) })
+        return others.first { !$0.value.isCancel }?.id
     }
 
     private func rows<Value>(
-        of statement: Prepared, key: Int64, _ isMeant: (String) -> Bool,
+        of statement: Prepared, _ reservation: Reservation, _ isMeant: (Reservation) -> Bool,
         read: (StoredRow) throws -> Value
     ) throws -> [(id: TransferID, value: Value)] {
-        statement.bind(1, key)
+        statement.bind(1, reservation.key)
         defer { statement.reset() }
         var found: [(id: TransferID, value: Value)] = []
         while try statement.step() {
             let row = StoredRow(handle: statement.handle)
-            if isMeant(row.text(1)) { found.append((row.transferID(0), try read(row))) }
+            if isMeant(Reservation(row, at: 0)) {
+                found.append((row.transferID(2), try read(row)))
+            }
         }
         return found
     }
@@ -164,42 +166,39 @@ package final class TransferInserter {
     private func conflict(
         _ new: NewTransfer, with holder: TransferID
     ) throws -> LonghaulError {
-        let destination = new.destination
-        let isUpload = new.request.options.upload != nil
+        let (path, isUpload) = (new.path, new.isUpload)
         // If nothing is recorded, the id of an item of the same batch names no transfer.
         if holder.rawValue >= firstID {
             let url = try buffer.url(of: holder) ?? TransferRows(connection).url(of: holder)
             return LonghaulError(
                 .conflict,
                 isUpload
-                    ? "\(destination) goes to \(Redaction.url(url)) already, earlier in the same"
+                    ? "\(path) goes to \(Redaction.url(url)) already, earlier in the same"
                         + " batch; leave one out"
-                    : "\(destination) is already the destination of \(Redaction.url(url)) earlier"
+                    : "\(path) is already the destination of \(Redaction.url(url)) earlier"
                         + " in the same batch; give each a name of its own")
         }
         if isUpload {
             return LonghaulError(
                 .conflict,
-                "\(destination) goes there already by transfer \(holder), which has not ended;"
+                "\(path) goes there already by transfer \(holder), which has not ended;"
                     + " wait for it (`longhaul wait \(holder)`), or cancel it first",
                 transferID: holder)
         }
-        return LonghaulError.taken(destination, by: holder)
+        return LonghaulError.taken(path, by: holder)
     }
 
     private func freeName(
         for new: NewTransfer, isTaken: (String) -> Bool
     ) throws -> NewTransfer {
-        let path = new.destination
+        let path = new.path
         var number = nextNumbers[ExactText(path)] ?? 1
         while number <= Limits.numberedNames {
             let candidate = numberedPath(path, number)
             let realCandidate = new.realPath.map { numberedPath($0, number) }
-            let reserved = realCandidate ?? candidate
+            let reservation = Reservation(realCandidate ?? candidate)
             number += 1
-            if try holder(of: reserved, key: DestinationKey.of(reserved)) == nil,
-                !isTaken(candidate)
-            {
+            if try holder(of: reservation) == nil, !isTaken(candidate) {
                 if nextNumbers.count >= Limits.rememberedNames { nextNumbers.removeAll() }
                 nextNumbers[ExactText(path)] = number
                 return new.moved(to: candidate, realPath: realCandidate)

@@ -6,32 +6,51 @@ package struct NewTransfer: Sendable {
     package var request: TransferRequest
     /// Scheme, host and port of the request's URL, as in ``OriginMemory/origin``.
     package var origin: String
-    /// Absolute path of the final file.
-    package let destination: String
-    /// The same path without links; `nil` = `destination` has none.
-    package let realPath: String?
-    /// The file that it sends in place of the user's.
+    /// Absolute path of the local file: the destination of a download, the source of an upload.
+    package let path: String
+    let isUpload: Bool
+    let reservation: Reservation
+    /// The snapshot that an upload sends in place of the user's file.
     package var snapshot: OrphanedPart?
-    /// See ``DestinationKey``.
-    let destinationKey: Int64
 
+    /// A download.
+    ///
+    /// - Parameter realPath: The destination without links; `nil` = it has none.
     package init(
         request: TransferRequest, origin: String, destination: String, realPath: String? = nil
     ) {
-        precondition(destination.isAbsolutePath, "a destination is absolute here")
-        self.request = request
-        self.origin = origin
-        self.destination = destination
-        self.realPath = realPath.isExactly(destination) ? nil : realPath
-        destinationKey = DestinationKey.of(realPath ?? destination)
+        self.init(
+            request, origin, destination, isUpload: false, Reservation(realPath ?? destination))
     }
 
-    /// The same under another name.
+    /// An upload.
+    package init(
+        request: TransferRequest, origin: String, source: String, reservation: Reservation
+    ) {
+        assert(!reservation.text.isAbsolutePath, "a download may reserve each path")
+        self.init(request, origin, source, isUpload: true, reservation)
+    }
+
+    private init(
+        _ request: TransferRequest, _ origin: String, _ path: String, isUpload: Bool,
+        _ reservation: Reservation
+    ) {
+        precondition(path.isAbsolutePath, "the path of a file is absolute here")
+        self.request = request
+        self.origin = origin
+        self.path = path
+        self.isUpload = isUpload
+        self.reservation = reservation
+    }
+
+    /// The destination of a download without links, where that is another text.
+    var realPath: String? {
+        isUpload || reservation.text.isExactly(path) ? nil : reservation.text
+    }
+
+    /// The same download under another name.
     func moved(to destination: String, realPath: String?) -> NewTransfer {
-        var moved = NewTransfer(
-            request: request, origin: origin, destination: destination, realPath: realPath)
-        moved.snapshot = snapshot
-        return moved
+        NewTransfer(request: request, origin: origin, destination: destination, realPath: realPath)
     }
 }
 

@@ -153,16 +153,12 @@ private struct WantRows {
         }
         if try work.mayHaveArrived(connection) { return .answerLost }
         if work.request.options.ifExists == .rename { return nil }
-        let path = work.destination
-        let realPath = try connection.first("SELECT realPath FROM transfer WHERE id = ?1", id) {
-            $0.optionalText(0) ?? path
+        guard let reservation = try rows.reservation(of: id) else { return nil }
+        let text = ExactText(reservation.text)
+        if let other = try rows.holder(of: reservation) ?? rearmed[text], other != id {
+            return .destinationTaken(work.path, by: other)
         }
-        guard let realPath else { return nil }
-        let reserved = ExactText(DestinationKey.withoutVersion(realPath))
-        if let other = try rows.holder(of: realPath) ?? rearmed[reserved], other != id {
-            return .destinationTaken(path, by: other)
-        }
-        rearmed[reserved] = id
+        rearmed[text] = id
         return nil
     }
 }

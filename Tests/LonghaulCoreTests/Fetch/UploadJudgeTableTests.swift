@@ -160,7 +160,8 @@ import Testing
                 options: { ($0.method, $0.isRepeatable) = (.post, true) },
                 state: { $0.dialect = .plain }),
             Row(
-                name: "form whole", options: { $0.formField = "f" }, state: { $0.dialect = .plain }),
+                name: "form whole", options: { $0.formField = "f" },
+                state: { $0.dialect = .plain }),
             Row(
                 name: "tus create", way: .tus, state: { $0.dialect = .tus }, fields: resource),
             Row(

@@ -8,8 +8,9 @@ import Testing
     @Test(arguments: [(3_600.0, true), (90_000.0, false)])
     func aPreferenceIsNotWaivedAfterTheDeadline(after seconds: Double, starts: Bool) {
         var transfer = Transfer(
-            id: TransferID(rawValue: 1), state: .waiting, url: "https://h/f", destination: "/f",
-            session: "default", priority: .normal, isDiscretionary: true, createdAt: Self.now)
+            id: TransferID(rawValue: 1), state: .waiting, url: "https://h/f",
+            file: .destination("/f"), session: "default", priority: .normal,
+            isDiscretionary: true, createdAt: Self.now)
         transfer.deadline = Self.now + 86_400
         transfer.waivesBy = Self.now + seconds
         var wait = WaitReason(.power)
@@ -81,8 +82,9 @@ import Testing
     @Test(arguments: rows) private func aWindowHolds(_ row: Row) {
         let now = Self.midnight + row.now
         var transfer = Transfer(
-            id: TransferID(rawValue: 1), state: .waiting, url: "https://h/f", destination: "/f",
-            session: "default", priority: .normal, isDiscretionary: true, createdAt: now)
+            id: TransferID(rawValue: 1), state: .waiting, url: "https://h/f",
+            file: .destination("/f"), session: "default", priority: .normal,
+            isDiscretionary: true, createdAt: now)
         transfer.schedule.window = TimeWindow(parsing: row.window)
         #expect(transfer.schedule.window != nil)
         transfer.deadline = Self.midnight + (row.deadline ?? 168 * Self.hour)
@@ -101,8 +103,9 @@ import Testing
     @Test func aRequirementIsNoMatterOfTime() {
         let now = Self.midnight + 2 * Self.hour
         var transfer = Transfer(
-            id: TransferID(rawValue: 1), state: .waiting, url: "https://h/f", destination: "/f",
-            session: "default", priority: .normal, isDiscretionary: true, createdAt: now)
+            id: TransferID(rawValue: 1), state: .waiting, url: "https://h/f",
+            file: .destination("/f"), session: "default", priority: .normal,
+            isDiscretionary: true, createdAt: now)
         transfer.schedule.window = TimeWindow(start: 60, end: 65)
         transfer.waitingFor = [WaitReason(.power, required: "external")]
         let forecast = Forecast(transfer, rate: nil, now: now, time: .utc) {
