@@ -39,7 +39,7 @@ static void say_what_is_wrong(const char *path, int error) {
     say(is_dos ? "\\r is not there: its lines end with \\r\\n, as on Windows" : " is not there");
 }
 
-static void complain(const char *path, int error) {
+void lh_say_cannot_run(const char *path, int error) {
     say("longhaul: this program cannot be run: ");
     say(path);
     say(": ");
@@ -109,7 +109,7 @@ static void become(
     close(3);
     if (chdir("/") < 0) _exit(127);
     execve(path, arguments, environment);
-    complain(path, errno);
+    lh_say_cannot_run(path, errno);
     _exit(127);
 }
 

@@ -1,6 +1,8 @@
 #include "process_shim.h"
+#include "job_shim.h"
 #include <malloc.h>
 #include <signal.h>
+#include <string.h>
 
 // Declared as in sqlite3.h; weak, as not every program that links this module uses SQLite.
 extern int sqlite3_config(int option, ...) __attribute__((weak));
@@ -13,6 +15,7 @@ static char **argument_list;
 __attribute__((constructor)) static void keep_arguments(int count, char **list) {
     argument_count = count;
     argument_list = list;
+    if (count > 1 && strcmp(list[1], LH_JOB_ARGUMENT) == 0) lh_job_run(count, list);
 }
 
 char *const *lh_arguments(int *count) {

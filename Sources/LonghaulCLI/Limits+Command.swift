@@ -55,4 +55,6 @@ extension Limits {
     static let waitPollSeconds: Double = 1
     /// How often `events --follow` checks for signals that arrived between two waits.
     static let followPollSeconds: Double = 1
+    /// `job log -f` looks so often for more of a log.
+    static let jobLogPollSeconds = 0.1
 }

@@ -48,7 +48,7 @@ struct LonghaulCommand: ParsableCommand {
                 name: "Event",
                 subcommands: [
                     EventsCommand.self, SessionCommand.self, HostCommand.self, TaskCommand.self,
-                    Wake.self,
+                    JobCommand.self, Wake.self,
                 ]),
             .init(
                 name: "Engine",

@@ -151,6 +151,10 @@ package enum Limits {
     package static let launchDelayMaximumSeconds: Double = 3600
     /// Seconds between the request to end and the kill.
     package static let launchGraceSeconds: Double = 5
+    /// The budget of a launch without one: a hundred years.
+    package static let endlessLaunchSeconds: Double = 100 * 365 * 86_400
+    /// The supervisor of a job kills after the grace; the engine does so much later.
+    package static let jobSupervisorSeconds: Double = 5
     /// Events that one launch is handed at most; the next one gets the rest.
     package static let eventsPerLaunch = 100_000
     /// Bytes kept of the output of a host: the last ones.

@@ -73,6 +73,12 @@ extension Limits {
     static let pipeWriteBytes = 4096
     /// A log of standard error is renamed at this size.
     static let outputLogBytes = 8 << 20
+    /// Logs of runs that are kept of each job.
+    package static let jobLogsKept = 10
+    /// The bytes of a log that are read at once.
+    static let jobLogPieceBytes = 256 << 10
+    /// The line about the end of a run is within so many last bytes of its log.
+    static let jobLogEndBytes = 256
 
     // Conditions.
     static let terminalRecords = 10_000

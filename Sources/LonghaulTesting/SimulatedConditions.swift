@@ -16,6 +16,7 @@ public final class SimulatedConditions: Sendable {
         var power = Power.external
         var network = NetworkState.unmetered
         var isIdle = true
+        var savesPower = false
         /// Raised with each change.
         var edition = 0
         var networkEdition = 0
@@ -49,6 +50,12 @@ public final class SimulatedConditions: Sendable {
         set { change { $0.isIdle = newValue } }
     }
 
+    /// True if the machine is told to save power; `false` at first.
+    public var savesPower: Bool {
+        get { state.withLock { $0.savesPower } }
+        set { change { $0.savesPower = newValue } }
+    }
+
     private func change(_ edit: (inout State) -> Void) {
         state.withLock { state in
             edit(&state)
@@ -71,6 +78,7 @@ public final class SimulatedConditions: Sendable {
         conditions.network.identity = NetworkIdentity(
             connection: state.network == .offline ? nil : "\(state.networkEdition)")
         conditions.isIdle = reading(state.isIdle, since: moment)
+        conditions.savesPower = reading(state.savesPower, since: moment)
         switch state.power {
         case .external:
             conditions.power = reading(.external, since: moment)

@@ -94,6 +94,7 @@ extension SimulatedWorld {
         if told.interest.battery != nil { seen.battery = all.battery }
         if told.interest.network || told.interest.unmetered { seen.network = all.network }
         if told.interest.idle { seen.isIdle = all.isIdle }
+        if told.interest.fullPower { seen.savesPower = all.savesPower }
         return seen
     }
 

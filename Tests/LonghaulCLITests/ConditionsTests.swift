@@ -15,16 +15,20 @@ import Testing
         #expect(result.status == 0, "\(result.output)\(result.errors)")
         let rows = try result.rows
         #expect(
-            rows.compactMap { $0["condition"].string } == ["power", "battery", "network", "idle"])
+            rows.compactMap { $0["condition"].string } == [
+                "power", "battery", "network", "idle", "saver",
+            ])
         return Dictionary(uniqueKeysWithValues: rows.map { ($0["condition"].string ?? "", $0) })
     }
 
     @Test func whatIsSetIsShownUntilItIsCleared() async throws {
-        let set = try await rows("--set", "power=battery,battery=40,network=metered,idle=no")
+        let set = try await rows(
+            "--set", "power=battery,battery=40,network=metered,idle=no,saver=on")
         #expect(set["power"]?["value"] == .string("battery"))
         #expect(set["battery"]?["value"].int == 40)
         #expect(set["network"]?["value"] == .string("metered"))
         #expect(set["idle"]?["value"] == .bool(false))
+        #expect(set["saver"]?["value"] == .string("on"))
         #expect(set.values.allSatisfy { $0["source"] == .string("store") })
         #expect(set.values.allSatisfy { $0["since"].string != nil })
         let changed = try await rows("--set", "battery=unknown")

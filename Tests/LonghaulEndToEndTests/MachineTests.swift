@@ -14,6 +14,8 @@ struct MachineTests {
     struct Desktop: CustomTestStringConvertible, Sendable {
         var what: String
         var reason: String
+        /// As it is required; `nil` = by the same word.
+        var need: String?
         var service: MockBus.Service
         var parameters = "{}"
         var property: String
@@ -39,6 +41,9 @@ struct MachineTests {
             property: "SetGlobalConnectionState", bad: "dbus.UInt32(20)", good: "dbus.UInt32(70)",
             isCall: true),
         Desktop(
+            what: "saving power", reason: "saver", need: "saver=off", service: .powerProfiles,
+            property: "ActiveProfile", bad: "'power-saver'", good: "'balanced'"),
+        Desktop(
             what: "in use", reason: "idle", service: .logind, property: "IdleHint", bad: "False",
             good: "True"),
     ]
@@ -62,7 +67,7 @@ struct MachineTests {
             .through(machine.launcher())
         let server = try await RemoteServer.start(on: machine)
         try await stopsAndGoesOn(
-            home, server, ["--require", row.reason], reason: row.reason,
+            home, server, ["--require", row.need ?? row.reason], reason: row.reason,
             bad: { try say(row.bad) }, good: { try say(row.good) })
         withExtendedLifetime(service) {}
     }

@@ -16,7 +16,7 @@ import Testing
 
         var ends: [(Int64, ProcessEnd, String)] {
             all.withLock { $0 }.compactMap { notice in
-                if case .ended(let id, let end, let output) = notice {
+                if case .ended(let id, let end, let output, _) = notice {
                     (id, end, output)
                 } else {
                     nil
@@ -201,7 +201,7 @@ import Testing
         let marks = ["MARK=\(scratch.path)"]
         let isAdopted = Mutex(false)
         next.perform { loop in
-            let isThere = loop.adopt(1, process, marks: marks)
+            let isThere = loop.adopt(1, process, marks: marks, log: nil)
             isAdopted.withLock { $0 = isThere }
         }
         // It would be gone before it is looked for.
@@ -211,7 +211,7 @@ import Testing
         #expect(seen.ends.first?.2 == "late\n")
         let gone = Mutex<Bool?>(nil)
         next.perform { loop in
-            let isThere = loop.adopt(2, process, marks: marks)
+            let isThere = loop.adopt(2, process, marks: marks, log: nil)
             gone.withLock { $0 = !isThere }
         }
         try await eventually { gone.withLock { $0 } == true }

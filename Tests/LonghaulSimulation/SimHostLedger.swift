@@ -187,6 +187,9 @@ struct SimHostTally {
     var fired = 0
     var residents = 0
     var residentLaunches = 0
+    var jobRuns = 0
+    var jobsAdopted = 0
+    var jobsPutOff = 0
 
     static func += (left: inout SimHostTally, right: SimHostTally) {
         for (_, path) in fields { left[keyPath: path] += right[keyPath: path] }
@@ -194,6 +197,8 @@ struct SimHostTally {
 
     private static var fields: [(String, WritableKeyPath<SimHostTally, Int>)] {
         [
+            ("runs of jobs", \.jobRuns), ("adopted runs of jobs", \.jobsAdopted),
+            ("runs of jobs put off", \.jobsPutOff),
             ("launches", \.launches), ("events handed over", \.handed), ("of them again", \.again),
             ("successes", \.succeeded), ("failures", \.failed), ("asked to end", \.asked),
             ("killed", \.killed), ("adopted", \.adopted), ("unknown ends", \.unknown),

@@ -11,6 +11,7 @@ extension SimHosts {
         do {
             noteClock()
             try advanceResidents()
+            jobs?.advance()
             for id in processes.keys.sorted() { try act(id) }
             try follow()
             let isPeace = trouble.people == 0 && trouble.spawn == 0
@@ -25,7 +26,8 @@ extension SimHosts {
 
     var nextMoment: Instant? {
         let deeds = processes.values.compactMap { $0.begunAt == nil ? nil : $0.deeds.first?.at }
-        return (deeds + attached.map(\.until) + residents.map(\.until)).min()
+        let ends = [jobs?.nextMoment].compactMap { $0 }
+        return (deeds + attached.map(\.until) + residents.map(\.until) + ends).min()
     }
 
     private func act(_ id: LaunchID) throws {

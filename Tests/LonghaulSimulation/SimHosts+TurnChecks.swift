@@ -19,6 +19,7 @@ extension SimHosts {
         }
         try settleLaunches()
         try tasks?.look()
+        try jobs?.look()
         for seq in ledger.log.keys.sorted() {
             guard let fact = ledger.log[seq], fact.isAcknowledged, !fact.isExplained else {
                 continue

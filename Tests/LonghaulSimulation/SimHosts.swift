@@ -45,6 +45,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
     var ledger = SimHostLedger()
     /// In lives with tasks.
     var tasks: SimTasks?
+    var jobs: SimJobs?
     var tally = SimHostTally()
 
     init(_ world: SimWorld, seed: UInt64) {
@@ -67,6 +68,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
 
     func prepare(_ order: LaunchOrder) {
         guard world.burn() else { return }
+        if order.job != nil { return commands.append(.prepare(order)) }
         world.say("hosts: launch \(order.id.rawValue) of \(order.host) for \(order.eventSession)")
         ledger.watched[order.id] = SimHostLedger.Watched(order: order)
         ledger.ordered.append(order)
@@ -83,6 +85,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
 
     func discard(_ id: LaunchID) {
         guard world.burn() else { return }
+        if jobs?.owns(id) == true { return commands.append(.discard(id)) }
         let isResident = ledger.watched[id]?.order.resident != nil
         ledger.watched[id] = nil
         // The process goes on.
@@ -92,6 +95,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
 
     func end(_ id: LaunchID, killing: Bool) {
         guard world.burn() else { return }
+        if jobs?.owns(id) == true { return commands.append(.end(id, killing: killing)) }
         world.say("hosts: launch \(id.rawValue) is \(killing ? "killed" : "asked to end")")
         checkEnd(id, killing: killing)
         commands.append(.end(id, killing: killing))
@@ -99,6 +103,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
 
     func adopt(_ launch: StoredLaunch) -> Bool {
         if launch.resident != nil { return adoptResident(launch) }
+        if launch.isOfJob { return jobs?.adopt(launch) ?? false }
         guard let process = processes[launch.id], process.identity == launch.process,
             process.begunAt != nil
         else { return false }
@@ -118,6 +123,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
                 tally.notPrepared += 1
                 return report(.notPrepared(order.id, message: "simulated: no process is left"))
             }
+            if order.job != nil, let jobs { return report(try jobs.prepare(order)) }
             guard let session = order.session else { return try make(order, nil, nil, []) }
             let reader = try HandoverReader(
                 world.clients, session: session, limit: most, now: world.now.wall)
@@ -131,15 +137,28 @@ final class SimHosts: HostPort, @unchecked Sendable {
             }
             try make(order, reader, reader.handover, events)
             if !events.isEmpty { try checkHandover(order, reader, events, waiting) }
+        case .begin(let id) where jobs?.owns(id) == true: try jobs?.begin(id)
         case .begin(let id): try letGo(id)
+        case .discard(let id) where jobs?.owns(id) == true: jobs?.discard(id)
         case .discard(let id):
             tally.discarded += 1
             processes[id] = nil
+        case .end(let id, let killing) where jobs?.owns(id) == true:
+            jobs?.end(id, killing: killing)
         case .end(let id, let killing): signal(id, killing: killing)
         }
     }
 
     private func report(_ report: HostReport) { reports.append(report) }
+
+    private func isOfJob(_ report: HostReport) -> Bool {
+        switch report {
+        case .prepared(let launch): jobs?.owns(launch.id) == true
+        case .nothingToDo(let id), .notPrepared(let id, _), .ended(let id, _, _, _):
+            jobs?.owns(id) == true
+        case .answersWait, .answerRefused, .result, .attachments: false
+        }
+    }
 
     private func make(
         _ order: LaunchOrder, _ reader: HandoverReader?, _ content: Handover?,
@@ -209,7 +228,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
         defer { reports = [] }
         if !reports.isEmpty { hasHeard = true }
         for report in reports { tasks?.note(report) }
-        for report in reports { ledger.note(report, at: now) }
+        for report in reports where !isOfJob(report) { ledger.note(report, at: now) }
         return reports.map { .host($0) }
     }
 
@@ -217,6 +236,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
     func engineIsGone(power: Bool) throws {
         try look()
         isEngineThere = false
+        jobs?.engineIsGone(power: power)
         commands = []
         reports = []
         keptAnswers = [:]

@@ -299,7 +299,8 @@ final class SimTasks {
     ///   to.
     func checkTurn(_ outcome: TurnOutcome, hasDecided: Bool) throws {
         try checkRunning(hasDecided: hasDecided)
-        let launches = hosts.ledger.watched.values.count { !$0.isOver && $0.order.session == nil }
+        let hosted = hosts.ledger.watched.values.count { !$0.isOver && $0.order.session == nil }
+        let launches = hosted + (hosts.jobs?.running ?? 0)
         if launches > Limits.taskLaunchesAtOnce {
             throw hosts.broken("\(launches) hosts run for tasks")
         }
@@ -307,7 +308,7 @@ final class SimTasks {
         fire()
         for number in entries.keys.sorted() {
             guard let task = entries[number] else { continue }
-            try checkWait(task, outcome, placesAreFull: launches == Limits.taskLaunchesAtOnce)
+            try checkWait(task, outcome, placesAreFull: launches >= Limits.taskLaunchesAtOnce)
         }
     }
 
@@ -398,7 +399,7 @@ final class SimTasks {
 
     /// - Parameter settlingFor: Seconds that the network takes longer to settle: the engine counts
     ///   by the wall clock, in milliseconds.
-    private func lacks(
+    func lacks(
         _ must: ConditionNeeds, isRunning: Bool, settlingFor: Double = -0.01
     ) -> Bool {
         let seen = world.visible

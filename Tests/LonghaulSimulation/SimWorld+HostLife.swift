@@ -25,6 +25,7 @@ extension SimWorld {
         hosts.trouble = SimHostTrouble(&random)
         if withTasks {
             hosts.tasks = SimTasks(hosts)
+            hosts.jobs = SimJobs(hosts)
             if random.happens(0.2) { hostNames = (0..<20).map { "h\($0)" } }
         }
         say("\(trouble) \(hosts.trouble)")

@@ -136,6 +136,8 @@ extension SimWorld {
             conditions.network.identity = NetworkIdentity(connection: name)
         }
         conditions.isIdle = reading([true, false, nil].randomElement(using: &random)!)
+        conditions.savesPower = reading(
+            [false, false, true, nil].randomElement(using: &random)!)
         say("conditions: \(conditions)")
     }
 

@@ -32,6 +32,7 @@ extension SimWorld {
         conditions.power.value = .external
         conditions.network.value = .unmetered
         conditions.isIdle.value = true
+        conditions.savesPower.value = false
         tellConditions()
         try mendEarliest()
     }

@@ -170,12 +170,29 @@ extension SimWorld {
         for _ in 0..<steps {
             if random.happens(hosts?.trouble.people ?? 0) { try peopleActOnHosts() }
             if random.happens(0.25) { try clientsActOnTasks() }
+            if random.happens(0.1) { try hosts?.jobs?.act() }
             try stepInTrouble()
         }
+        try hosts?.jobs?.makePeace()
         try makePeaceWithHosts()
+        try settleJobs()
         try settleTasks()
         try checkHostsAtRest()
         finishTally()
+    }
+
+    /// What runs once has its run.
+    private func settleJobs() throws {
+        guard let jobs = hosts?.jobs else { return }
+        let end = now.monotonic + Self.patienceSeconds
+        while try jobs.isOpen() || hasNews || hosts?.isBusy == true {
+            guard now.monotonic < end else { throw SimComplaint("jobs: some still wait", self) }
+            let seconds = max(0.05, min(secondsToNext(), 60))
+            pass(seconds)
+            for _ in 0..<8 { disk.step() }
+            if isTurnDue { try turn() }
+            if isDead { throw SimComplaint("the engine died in peace", self) }
+        }
     }
 
     /// What is left runs once more, and what stands for a change sees one.
@@ -193,6 +210,7 @@ extension SimWorld {
         conditions.network = Reading(.unmetered, source: "test", since: now.wall)
         conditions.network.identity = NetworkIdentity(connection: "elsewhere")
         conditions.isIdle = Reading(true, source: "test", since: now.wall)
+        conditions.savesPower = Reading(false, source: "test", since: now.wall)
         tellConditions()
         tasks.machine.resumes += 1
         tasks.mount()

@@ -23,6 +23,7 @@ extension SimWorld {
         if watched.battery != nil { seen.battery = conditions.battery }
         if watched.network { seen.network = conditions.network }
         if watched.idle { seen.isIdle = conditions.isIdle }
+        if watched.fullPower { seen.savesPower = conditions.savesPower }
         if watched.unmetered { seen.network = conditions.network }
         return seen
     }

@@ -26,6 +26,10 @@ extension SimWorld {
         if must.idle && seen.isIdle.value != true || wish.idle && seen.isIdle.value == false {
             missing.insert(.idle)
         }
+        let saves = seen.savesPower.value
+        if must.fullPower && saves != false || wish.fullPower && saves == true {
+            missing.insert(.saver)
+        }
         if let charge = must.battery, seen.power.value != .external,
             (seen.battery.value ?? 0) < charge
         {

@@ -5,6 +5,7 @@
 #include "curl_shim.h"
 #include "flow_shim.h"
 #include "host_shim.h"
+#include "job_shim.h"
 #include "linux_shim.h"
 #include "netlink_shim.h"
 #include "process_shim.h"

@@ -9,6 +9,9 @@ int lh_host_fork(
     const char *path, char *const arguments[], char *const environment[], int go,
     const int streams[3]);
 
+// Says on standard error why execve(2) failed so for this program. Async-signal-safe.
+void lh_say_cannot_run(const char *path, int error);
+
 // pidfd_open(2). Readable once the process has ended, also if it is no child of this one.
 int lh_pidfd_open(int pid);
 int lh_pidfd_signal(int descriptor, int signal);

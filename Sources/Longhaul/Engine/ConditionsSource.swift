@@ -114,5 +114,6 @@ extension ConditionInterest {
         if needs.battery != nil { insert(.battery) }
         if needs.network || needs.unmetered { insert(.network) }
         if needs.idle { insert(.idle) }
+        if needs.fullPower { insert(.saver) }
     }
 }

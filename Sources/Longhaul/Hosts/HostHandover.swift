@@ -17,12 +17,18 @@ package struct HostHandover {
     func make(_ loop: HostsLoop) -> HostReport {
         do {
             let input = try HostInput(in: loop.home)
-            guard let gathered = try gather(append: input.append) else {
-                return .nothingToDo(order.id)
+            // The command of a job reads nothing.
+            let gathered =
+                try order.job == nil ? gather(append: input.append) : gather(append: { _ in })
+            guard let gathered else { return .nothingToDo(order.id) }
+            var program = HostProgram(argv: order.argv, environment: gathered.environment)
+            if let job = order.job {
+                program.job = JobProgram(
+                    name: order.host, directory: job.directory, nice: job.nice,
+                    grace: job.graceSeconds)
             }
             let process = try loop.make(
-                order.id.rawValue,
-                HostProgram(argv: order.argv, environment: gathered.environment), input: input,
+                order.id.rawValue, program, input: input,
                 marks: HostEnvironment.marks(order.id, queue.directory))
             return .prepared(
                 PreparedLaunch(
@@ -158,6 +164,7 @@ enum HostEnvironment {
         _ order: LaunchOrder, _ handover: Handover, _ tasks: [StoredTask], _ directory: String,
         deadline: Timestamp
     ) -> [String: String] {
+        if let job = order.job { return all(order, job, tasks, directory) }
         var variables = Environment.all()
         for name in ["LONGHAUL_SESSION", "LONGHAUL_TASK", "LONGHAUL_CONDITIONS"] {
             variables[name] = nil
@@ -171,6 +178,23 @@ enum HostEnvironment {
         let names = tasks.filter { $0.kind != .wakeUp }.map(\.request.identifier)
         if !names.isEmpty { variables["LONGHAUL_TASK"] = names.joined(separator: ",") }
         variables["LONGHAUL_DEADLINE"] = RFC3339.format(deadline)
+        return variables
+    }
+
+    /// The variables of the command that made the job, and what this run is.
+    private static func all(
+        _ order: LaunchOrder, _ job: JobSettings, _ tasks: [StoredTask], _ directory: String
+    ) -> [String: String] {
+        var variables = job.environment
+        if variables["PATH"] == nil { variables["PATH"] = "/usr/local/bin:/usr/bin:/bin" }
+        variables["LONGHAUL_HOME"] = directory
+        variables["LONGHAUL_LAUNCH_ID"] = "\(order.id.rawValue)"
+        variables["LONGHAUL_JOB"] = order.host
+        variables["LONGHAUL_RUN"] = "\(order.id.rawValue)"
+        let triggers = tasks.first?.trigger?.events.map(\.rawValue) ?? []
+        if let reason = tasks.first?.reason {
+            variables["LONGHAUL_REASON"] = reason.text(triggers: triggers)
+        }
         return variables
     }
 

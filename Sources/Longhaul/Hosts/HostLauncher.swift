@@ -17,6 +17,8 @@ final class HostLauncher: HostPort {
         var sessions: [LaunchID: String] = [:]
         /// The leaders of their process groups.
         var processes: [LaunchID: Int32] = [:]
+        /// Seconds of processor time of jobs that have ended.
+        var used: [LaunchID: Double] = [:]
         /// Launches of processes that run by themselves.
         var residents: Set<LaunchID> = []
     }
@@ -98,7 +100,12 @@ final class HostLauncher: HostPort {
 
     func adopt(_ launch: StoredLaunch) -> Bool {
         if launch.resident != nil { return adoptResident(launch) }
+        let log = launch.isOfJob ? log(of: launch) : nil
         guard let identity = identity(of: launch), identity.isAlive, let watch = watch() else {
+            if let log, log.end != nil {
+                reportEnd(of: launch.id, log)
+                return true
+            }
             HostsWatch.removeStreams(of: launch.id.rawValue, in: queue.directory)
             return false
         }
@@ -108,12 +115,25 @@ final class HostLauncher: HostPort {
         }
         let marks = HostEnvironment.marks(launch.id, queue.directory)
         watch.perform { [self] loop in
-            if !loop.adopt(launch.id.rawValue, identity, marks: marks) {
-                // Between the look above and this one.
-                report(.ended(launch.id, .unknown, status: nil, output: ""))
-            }
+            if loop.adopt(launch.id.rawValue, identity, marks: marks, log: log) { return }
+            // Between the look above and this one.
+            if let log { return reportEnd(of: launch.id, log) }
+            report(.ended(launch.id, .unknown, status: nil, output: ""))
         }
         return true
+    }
+
+    private func log(of launch: StoredLaunch) -> JobLog {
+        JobLog(of: launch.host, run: launch.id.rawValue, in: queue.directory)
+    }
+
+    /// The end of a run that no engine saw, as its log tells it.
+    private func reportEnd(of id: LaunchID, _ log: JobLog) {
+        receive(
+            .ended(
+                id.rawValue, log.end?.end ?? .unknown,
+                output: log.tail(atMost: Limits.launchOutputBytes),
+                processorSeconds: log.end?.processorSeconds))
     }
 
     private func adoptResident(_ launch: StoredLaunch) -> Bool {
@@ -146,7 +166,8 @@ final class HostLauncher: HostPort {
     }
 
     func processorSeconds(of id: LaunchID) -> Double? {
-        state.withLock { $0.processes[id] }.flatMap { ProcessGroup.processorSeconds($0) }
+        if let used = state.withLock({ $0.used.removeValue(forKey: id) }) { return used }
+        return state.withLock { $0.processes[id] }.flatMap { ProcessGroup.processorSeconds($0) }
     }
 
     func recordAnswers(of id: LaunchID) throws(LonghaulError) {
@@ -196,12 +217,13 @@ final class HostLauncher: HostPort {
                 report(.answerRefused(id, message: "\(answer.transfer): \($0.message)"))
             }
             if waits { report(.answersWait(id)) }
-        case .ended(let number, let end, let output):
+        case .ended(let number, let end, let output, let used):
             let id = LaunchID(rawValue: number)
             state.withLock {
                 $0.sessions[id] = nil
                 $0.processes[id] = nil
                 $0.residents.remove(id)
+                $0.used[id] = used
             }
             switch end {
             case .exited(let status):

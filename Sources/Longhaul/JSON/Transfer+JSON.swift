@@ -157,6 +157,9 @@ extension JSONText {
                     $0.field("value", String?.none)
                 }
                 $0.origin(of: conditions.isIdle)
+            case .saver:
+                $0.field("value", conditions.savesPower.value.map { $0 ? "on" : "off" })
+                $0.origin(of: conditions.savesPower)
             }
         }
     }

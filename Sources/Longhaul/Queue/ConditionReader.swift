@@ -34,6 +34,7 @@ struct ConditionReader {
         result.battery.remember(known.battery)
         result.network.remember(known.network)
         result.isIdle.remember(known.isIdle)
+        result.savesPower.remember(known.savesPower)
         return result
     }
 

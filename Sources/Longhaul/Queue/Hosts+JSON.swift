@@ -4,6 +4,7 @@ extension JSONText {
     package mutating func host(_ host: HostRecord) {
         object {
             $0.field("id", host.name)
+            $0.field("kind", host.settings.job == nil ? "host" : "job")
             $0.field("argv", array: ShownOutput.arguments(host.settings.argv)) { $0.value($1) }
             $0.field("permitted", array: host.settings.permitted) { $0.value($1) }
             $0.field(

@@ -65,11 +65,15 @@ enum QueueDoctor {
         guard let failing = try? TransferQueue(directory: home).store.hosts.failing(),
             let first = failing.first
         else { return nil }
-        let names = failing.map { "\(TerminalText.shown($0.name)) (\($0.failures) in a row)" }
+        let names = failing.map { host in
+            let count = host.settings.job == nil ? "\(host.failures) in a row" : "a job"
+            return "\(TerminalText.shown(host.name)) (\(count))"
+        }
+        let command = first.settings.job == nil ? "host show" : "job log"
         return DoctorFinding(
             check: "hosts", ok: false,
             detail: "\(failing.count) failed when last launched: \(names.joined(separator: ", "))",
-            fix: "`longhaul host show \(TerminalText.shown(first.name))` has what it said")
+            fix: "`longhaul \(command) \(TerminalText.shown(first.name))` has what it said")
     }
 
     private static func mend(_ home: String) throws(LonghaulError) -> DoctorFinding {

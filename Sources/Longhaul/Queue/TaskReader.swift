@@ -53,7 +53,8 @@ struct TaskReader {
         let hasUrgency = host.urgencyLostUntil.map { $0 <= now } ?? true
         var due: [DueTask] = []
         var next: Timestamp?
-        for task in try queue.store.tasks.waiting(for: host.name) {
+        for task in try queue.store.tasks.waiting(for: host.name)
+        where !task.isPaused || task.isSimulated {
             let key = task.eligibility
             guard key.gate(in: machine.snapshot(for: key), now: now).isOpen else { continue }
             let at = task.timing.dueAt
@@ -126,7 +127,7 @@ struct TaskReader {
         known.failures = host.failures
         known.retryAt = host.retryAt
         known.hasResident = try queue.machine.hasResident(of: name, in: queue.store)
-        known.obstacle = queue.machine.obstacle(host.settings.argv[0])
+        known.obstacle = host.settings.obstacle(on: queue.machine)
         let launch = try queue.store.hosts.launches(of: name, limit: 1).first
         known.isBusy = hasEngine && launch.map { $0.endedAt == nil } ?? false
         known.tasks = [DueTask(id: TaskID(rawValue: 0), kind: .refresh, isUrgent: isUrgent)]

@@ -86,9 +86,8 @@ extension TransferQueue {
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func host(_ name: String) throws(LonghaulError) -> HostRecord? {
         guard let host = try store.hosts.find(name) else { return nil }
-        var record = try HostReader(queue: self).records(
-            [host], launches: Limits.launchesKept
-        ).first
+        let kept = Limits.launchesKept
+        var record = try HostReader(queue: self).records([host], launches: kept).first
         record?.wakeUps = try TaskReader(self).wakeUps(of: host)
         return record
     }
@@ -117,9 +116,8 @@ extension TransferQueue {
     /// - Throws: `LonghaulError` `noSuchHost`, `storeUnavailable`; `io` or `permission` when its
     ///   lock cannot be opened.
     public func attach(host name: String) throws(LonghaulError) -> HostAttachment {
-        guard try store.hosts.find(name) != nil else {
-            throw LonghaulError(.noSuchHost, "there is no host \(name)")
-        }
+        guard let host = try store.hosts.find(name) else { throw HostSettings.unknown(name) }
+        try host.checkIsNoJob()
         let attachment = try HostAttachment(name, directory)
         try reset(host: name)
         try recordUse(ofHost: name)
@@ -154,7 +152,7 @@ private struct HostReader {
             known.isBusy = hasEngine && launches.first.map { $0.endedAt == nil } ?? false
             known.isAttached = HostLock.isHeld(host.name, in: queue.directory)
             known.hasResident = try queue.machine.hasResident(of: host.name, in: queue.store)
-            known.obstacle = queue.machine.obstacle(host.settings.argv[0])
+            known.obstacle = host.settings.obstacle(on: queue.machine)
             known.failures = host.failures
             known.retryAt = host.retryAt
             let due = try tasks?.due(of: host)
@@ -171,8 +169,13 @@ private struct HostReader {
 }
 
 extension HostSettings {
+    /// The reason why the program cannot be run. The command of a job is run anyway, and fails.
+    func obstacle(on machine: Machine) -> LaunchObstacle? {
+        job == nil ? machine.obstacle(argv[0]) : nil
+    }
+
     /// - Throws: `invalidRequest`.
-    fileprivate func check(as name: String) throws(LonghaulError) {
+    func check(as name: String) throws(LonghaulError) {
         try Self.check(host: name)
         guard let program = argv.first, program.isAbsolutePath else {
             throw LonghaulError(.invalidRequest, "a host's program is given by its absolute path")
@@ -191,6 +194,10 @@ extension HostSettings {
                 throw LonghaulError(.invalidRequest, "a budget is more than 0, and 24h at most")
             }
         }
+    }
+
+    fileprivate static func unknown(_ name: String) -> LonghaulError {
+        LonghaulError(.noSuchHost, "there is no host \(name)")
     }
 
     /// Names that may be those of files, too.

@@ -4,7 +4,7 @@ import Longhaul
 struct ConditionsCommand: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "conditions",
-        abstract: "Show what the machine is like now: power, battery, network, idle.",
+        abstract: "Show what the machine is like now: power, battery, network, idle, saver.",
         discussion: """
             Each condition with who says so and since when, as far as this is known. What is set \
             stands before what the machine says, for every command on this queue, until it is \
@@ -16,7 +16,8 @@ struct ConditionsCommand: ConsoleCommand {
               longhaul conditions --clear
 
               power=external|battery     battery=0…100
-              network=unmetered|metered|offline     idle=yes|no     each may be unknown
+              network=unmetered|metered|offline     idle=yes|no
+              saver=on|off                each may be unknown
 
             \(ExitStatus.help([.done, .usage, .storeUnavailable]))
             """)
@@ -79,6 +80,7 @@ enum ConditionsTable {
         case .battery: cells(conditions.battery, time) { "\($0)%" }
         case .network: cells(conditions.network, time) { $0.rawValue }
         case .idle: cells(conditions.isIdle, time) { $0 ? "yes" : "no" }
+        case .saver: cells(conditions.savesPower, time) { $0 ? "on" : "off" }
         }
     }
 

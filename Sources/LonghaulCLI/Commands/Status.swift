@@ -43,8 +43,8 @@ struct Status: ConsoleCommand {
         lines.append("Transfers:  " + (counts.isEmpty ? "none" : counts.joined(separator: ", ")))
         if status.hostsFailed > 0 {
             lines.append(
-                "Hosts:      \(Units.counted(status.hostsFailed, "host")) failed when last"
-                    + " launched; `longhaul host list` names them")
+                "Hosts:      \(Units.count(status.hostsFailed)) failed when last launched, or jobs;"
+                    + " `longhaul doctor` names them")
         }
         lines.append("Rate:       " + Units.rate(status.bytesPerSecond))
         if let wake = status.nextWake {

@@ -91,7 +91,7 @@ extension WaitReason {
     /// `longhaul now` sets it aside.
     var isSetAsideByNow: Bool {
         switch reason {
-        case .earliestBegin, .window, .power, .battery, .unmetered, .idle: true
+        case .earliestBegin, .window, .power, .battery, .unmetered, .idle, .saver: true
         case .network, .backoff, .originCooldown, .storage, .concurrency, .originLimit, .engine,
             .input, .host, .trigger:
             false
@@ -102,7 +102,7 @@ extension WaitReason {
     /// others, and an engine takes a moment to carry that out.
     fileprivate var outlastsResume: Bool {
         switch reason {
-        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle,
+        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .saver,
             .originCooldown:
             true
         case .backoff: required != nil

@@ -33,15 +33,19 @@ struct HostText {
             "urgency    lost until \(time.full(until)): \(Limits.urgentFailures) urgent wake-ups in"
                 + " a row were not handled; `host reset` gives it back"
         }
+        let rights =
+            settings.job == nil
+            ? [
+                "budgets    events, refreshes and wake-ups \(budgets[0]), processing \(budgets[1])",
+                "permitted  \(permitted.isEmpty ? "none" : permitted.joined(separator: ", "))",
+            ] : ["kind       job, see `longhaul job show \(TerminalText.shown(host.name))`"]
         let work = tasks.map { TaskText(time: time).short($0) } + host.wakeUps.flatMap(lines)
         return [
             "host       \(TerminalText.shown(host.name))",
             "program    \(program(settings))",
             "state      \(state(host.state))",
             "failures   \(host.failures)",
-            "budgets    events, refreshes and wake-ups \(budgets[0]), processing \(budgets[1])",
-            "permitted  \(permitted.isEmpty ? "none" : permitted.joined(separator: ", "))",
-        ] + (urgency.map { [$0] } ?? []) + work + host.launches.flatMap { lines($0) }
+        ] + rights + (urgency.map { [$0] } ?? []) + work + host.launches.flatMap { lines($0) }
     }
 
     private func lines(_ wakeUp: WakeUpRecord) -> [String] {
@@ -65,7 +69,7 @@ struct HostText {
         case .backoff: "its host waited after a failure"
         case .host: "its host was attached, busy or could not be run"
         case .engine, .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle,
-            .storage, .originCooldown, .concurrency, .originLimit, .input, .trigger, nil:
+            .saver, .storage, .originCooldown, .concurrency, .originLimit, .input, .trigger, nil:
             "no engine ran in time"
         }
     }
@@ -135,6 +139,12 @@ extension EngineFailure {
             let how = failure.ending.text(status: failure.status, failure.expiration)
             return "host \(TerminalText.shown(host)) failed: \(how)"
                 + (said.map { "; it said: " + TerminalText.shown(String($0)) } ?? "")
+        case .job(let job, let failure):
+            let said = ShownOutput.text(failure.output ?? "").split(separator: "\n").last
+            let how = failure.ending.text(status: failure.status, failure.expiration)
+            return "job \(TerminalText.shown(job)) failed: \(how)"
+                + (said.map { "; it said: " + TerminalText.shown(String($0)) } ?? "")
+                + "; `longhaul job log \(TerminalText.shown(job))`"
         case .task(let task, let host):
             return "task \(TerminalText.shown(task)) of host \(TerminalText.shown(host)) failed"
         }

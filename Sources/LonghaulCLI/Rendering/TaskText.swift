@@ -134,6 +134,7 @@ extension ExpirationReason {
         case .requirement: "ended because a requirement was lost"
         case .processor: "ended because it used a processor for too long"
         case .simulated: "ended by simulate-expiration"
+        case .cancelled: "cancelled"
         }
     }
 }

@@ -58,6 +58,7 @@ struct WaitText {
         case .network: "the network"
         case .unmetered: "an unmetered network"
         case .idle: "an idle machine"
+        case .saver: "no power saving"
         case .storage: wait.required ?? "free space"
         case .backoff: wait.nextCheck.map { "retry " + due($0) } ?? "a retry"
         case .originCooldown:
@@ -82,8 +83,8 @@ extension WaitReason {
     fileprivate var isPause: Bool {
         switch reason {
         case .backoff, .originCooldown, .storage: true
-        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .concurrency,
-            .originLimit, .engine, .input, .host, .trigger:
+        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .saver,
+            .concurrency, .originLimit, .engine, .input, .host, .trigger:
             false
         }
     }
@@ -94,8 +95,8 @@ extension WaitReason.Reason {
     fileprivate var isTurn: Bool {
         switch self {
         case .concurrency, .originLimit, .engine: true
-        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .storage,
-            .backoff, .originCooldown, .input, .host, .trigger:
+        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .saver,
+            .storage, .backoff, .originCooldown, .input, .host, .trigger:
             false
         }
     }

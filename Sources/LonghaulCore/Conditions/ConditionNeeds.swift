@@ -11,17 +11,20 @@ public struct ConditionNeeds: Hashable, Sendable {
     /// Charge in percent, 1…100, from which on the battery may be drained; external power serves
     /// too.
     public var battery: Int?
+    /// A machine that is not told to save power. Its user tells it by a power profile.
+    public var fullPower = false
 
     /// No needs by default.
     public init(
         power: Bool = false, unmetered: Bool = false, idle: Bool = false, network: Bool = false,
-        battery: Int? = nil
+        battery: Int? = nil, fullPower: Bool = false
     ) {
         self.power = power
         self.unmetered = unmetered
         self.idle = idle
         self.network = network
         self.battery = battery
+        self.fullPower = fullPower
     }
 
     /// True if nothing is needed.
@@ -35,30 +38,34 @@ public struct ConditionNeeds: Hashable, Sendable {
 
     /// Everything that there is to need.
     package static let all = ConditionNeeds(
-        power: true, unmetered: true, idle: true, network: true, battery: 100)
+        power: true, unmetered: true, idle: true, network: true, battery: 100, fullPower: true)
 
     /// Either's needs; of two charges the higher.
     package func union(_ other: ConditionNeeds) -> ConditionNeeds {
         ConditionNeeds(
             power: power || other.power, unmetered: unmetered || other.unmetered,
             idle: idle || other.idle, network: network || other.network,
-            battery: [battery, other.battery].compactMap { $0 }.max())
+            battery: [battery, other.battery].compactMap { $0 }.max(),
+            fullPower: fullPower || other.fullPower)
     }
 
     /// True if these kinds of conditions are all among the others.
     package func isWithin(_ other: ConditionNeeds) -> Bool {
         (!power || other.power) && (!unmetered || other.unmetered) && (!idle || other.idle)
             && (!network || other.network) && (battery == nil || other.battery != nil)
+            && (!fullPower || other.fullPower)
     }
 
-    static let discretionary = ConditionNeeds(power: true, unmetered: true, idle: true)
+    static let discretionary = ConditionNeeds(
+        power: true, unmetered: true, idle: true, fullPower: true)
 
     /// The names as they are typed, one by one: `power`, `unmetered`, `idle`, `network`,
-    /// `battery=50`.
+    /// `battery=50`, `saver=off`.
     public var names: [String] {
         [
             power ? "power" : nil, unmetered ? "unmetered" : nil, idle ? "idle" : nil,
             network ? "network" : nil, battery.map { "battery=\($0)" },
+            fullPower ? "saver=off" : nil,
         ].compactMap { $0 }
     }
 
@@ -78,6 +85,7 @@ public struct ConditionNeeds: Hashable, Sendable {
         case "unmetered": unmetered = true
         case "idle": idle = true
         case "network": network = true
+        case "saver=off": fullPower = true
         default:
             guard name.hasPrefix("battery="),
                 let percent = name.dropFirst("battery=".count).decimalValue,

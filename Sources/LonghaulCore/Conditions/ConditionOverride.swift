@@ -12,6 +12,8 @@ public struct ConditionOverride: Hashable, Sendable {
     public var network: NetworkState??
     /// True if no user is at the machine.
     public var isIdle: Bool??
+    /// True if the machine is told to save power.
+    public var savesPower: Bool??
 
     /// Overrides nothing.
     public init() {}
@@ -24,7 +26,7 @@ public struct ConditionOverride: Hashable, Sendable {
                 separator: "=", maxSplits: 1, omittingEmptySubsequences: false
             ).map { Substring($0).trimmingBlanks }
             guard parts.count == 2, let kind = ConditionKind(rawValue: String(parts[0])) else {
-                throw Self.refusal(item, "a condition is power, battery, network or idle")
+                throw Self.refusal(item, "a condition is power, battery, network, idle or saver")
             }
             guard !kinds.contains(kind) else { throw Self.refusal(item, "\(kind) comes twice") }
             guard set(kind, to: parts[1]) else {
@@ -45,6 +47,7 @@ public struct ConditionOverride: Hashable, Sendable {
         case .battery: battery.map { $0.map(String.init) ?? Self.unknown }
         case .network: network.map { $0?.rawValue ?? Self.unknown }
         case .idle: isIdle.map { $0.map { $0 ? "yes" : "no" } ?? Self.unknown }
+        case .saver: savesPower.map { $0.map { $0 ? "on" : "off" } ?? Self.unknown }
         }
     }
 
@@ -68,6 +71,9 @@ public struct ConditionOverride: Hashable, Sendable {
         case .idle:
             guard text == "yes" || text == "no" || isUnknown else { return false }
             isIdle = .some(isUnknown ? nil : text == "yes")
+        case .saver:
+            guard text == "on" || text == "off" || isUnknown else { return false }
+            savesPower = .some(isUnknown ? nil : text == "on")
         }
         return true
     }
@@ -87,6 +93,9 @@ public struct ConditionOverride: Hashable, Sendable {
         }
         if let isIdle {
             conditions.isIdle = Reading(isIdle, source: source, since: since(.idle))
+        }
+        if let savesPower {
+            conditions.savesPower = Reading(savesPower, source: source, since: since(.saver))
         }
     }
 
@@ -121,6 +130,7 @@ extension ConditionKind {
         case .battery: "0 to 100 or unknown"
         case .network: "unmetered, metered, offline or unknown"
         case .idle: "yes, no or unknown"
+        case .saver: "on, off or unknown"
         }
     }
 }

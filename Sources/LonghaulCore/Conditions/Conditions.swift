@@ -10,6 +10,8 @@ public struct Conditions: Hashable, Sendable {
     public var network: Reading<NetworkState> = .unknown
     /// No user is at the machine, and it has nothing else to do.
     public var isIdle: Reading<Bool> = .unknown
+    /// The machine is told to save power, by the power profile `power-saver`.
+    public var savesPower: Reading<Bool> = .unknown
 
     /// All unknown.
     public init() {}
@@ -19,8 +21,8 @@ public struct Conditions: Hashable, Sendable {
 public struct Reading<Value: Hashable & Sendable>: Hashable, Sendable {
     /// `nil` = unknown.
     public var value: Value?
-    /// The source: `upower`, `networkmanager`, `logind`, `sysfs`, `rtnetlink`, `proc`,
-    /// `environment`, `store`, `none`.
+    /// The source: `upower`, `networkmanager`, `logind`, `powerprofiles`, `sysfs`, `rtnetlink`,
+    /// `proc`, `environment`, `store`, `none`.
     public var source: String
     /// First moment at which this engine saw the value; `nil` = never looked. For the network: the
     /// first moment on this network.
@@ -83,6 +85,8 @@ public enum ConditionKind: String, Codable, Sendable, CaseIterable {
     case network
     /// ``Conditions/isIdle``.
     case idle
+    /// ``Conditions/savesPower``.
+    case saver
 }
 
 extension Reading {
@@ -104,6 +108,7 @@ extension Conditions {
         conditions.battery.since = since
         conditions.network.since = since
         conditions.isIdle.since = since
+        conditions.savesPower.since = since
         return conditions
     }
 
@@ -113,6 +118,7 @@ extension Conditions {
         if needs.power || needs.battery != nil, power.since == nil { return false }
         if needs.battery != nil, battery.since == nil { return false }
         if needs.network || needs.unmetered, network.since == nil { return false }
+        if needs.fullPower, savesPower.since == nil { return false }
         return !needs.idle || isIdle.since != nil
     }
 
@@ -123,6 +129,7 @@ extension Conditions {
         if battery.since == nil { all.battery = others.battery }
         if network.since == nil { all.network = others.network }
         if isIdle.since == nil { all.isIdle = others.isIdle }
+        if savesPower.since == nil { all.savesPower = others.savesPower }
         return all
     }
 }

@@ -102,6 +102,14 @@ struct ConditionCheck {
                 reasons.append(reason(.idle, "idle", current, idle.since, strict))
             }
         }
+        if needs.fullPower {
+            let saver = conditions.savesPower
+            if saver.value ?? strict {
+                let current = saver.value.map { _ in "power saving" }
+                reasons.append(
+                    reason(.saver, "no power saving", current, saver.since, strict))
+            }
+        }
         return reasons
     }
 

@@ -147,7 +147,7 @@ private struct Holds {
             case .concurrency, .originLimit: isItsTurn = true
             case .engine: needsEngine = true
             case .earliestBegin, .window, .backoff, .originCooldown, .storage, .network, .power,
-                .battery, .unmetered, .idle, .input, .host, .trigger:
+                .battery, .unmetered, .idle, .saver, .input, .host, .trigger:
                 break
             }
             if let next = wait.nextCheck { clock = max(clock ?? next, next) }
@@ -165,6 +165,7 @@ private struct Holds {
         case .network where wait.required != WaitReason.unmeteredNetwork: "a network"
         case .network, .unmetered: "an unmetered network"
         case .idle: "an idle machine"
+        case .saver: "no power saving"
         case .input: "an answer from its host"
         case .host: "a free host"
         case .trigger: "a change of the machine"

@@ -4,6 +4,8 @@ public enum EngineFailure: Hashable, Sendable {
     case transfer(TransferID, LonghaulError)
     /// A launch of a host; its events, if any, are handed over again.
     case host(String, LaunchFailure)
+    /// A run of a job.
+    case job(String, LaunchFailure)
     /// A task that a launch of this host carried.
     case task(String, host: String)
 }

@@ -11,6 +11,10 @@ extension Limits {
     package static let pendingRefreshes = 1
     package static let pendingProcessings = 10
     package static let pendingStanding = 10
+    /// Preferences of a job keep a run waiting for so long at most.
+    package static let jobPreferenceSeconds: Double = 86_400
+    /// A clock that was further ahead than this was wrong: no time of day is that far away.
+    package static let dailyMaximumSeconds: Double = 15 * 86_400
     /// The longest delay of a task that was put off.
     package static let deferralMaximumSeconds: Double = 15 * 60
     /// Hosts that run for tasks at the same time.

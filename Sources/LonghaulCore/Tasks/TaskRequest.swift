@@ -73,6 +73,8 @@ public enum ExpirationReason: String, Codable, Sendable, CaseIterable {
     case processor
     /// The expiration was asked for, as a test.
     case simulated
+    /// The run was cancelled.
+    case cancelled
 }
 
 /// A run of a task: its part of a launch.
@@ -93,6 +95,20 @@ public struct TaskRun: Hashable, Sendable {
     public var expiration: ExpirationReason?
     /// The exit status of the launch; `nil` = it runs, did not end by itself, or is not kept.
     public var exitStatus: Int?
+    /// The signal that ended it; `nil` = none, or it is not kept.
+    package var signal: Int?
+    /// Seconds of processor time; `nil` = not known.
+    package var processorSeconds: Double?
+    /// The reason why a run of a job began; `nil` = a run of a host.
+    package var reason: RunReason?
+
+    /// The result is a failure, or the end counts as one.
+    package var hasFailed: Bool {
+        switch expiration {
+        case .time, .processor, .simulated: result != .success && result != .noData
+        case .requirement, .cancelled, nil: result == .failure
+        }
+    }
 
     /// The last of ``triggers``.
     public var trigger: TaskTrigger? { triggers.last }
@@ -135,6 +151,8 @@ public struct TaskRequest: Hashable, Sendable {
     public var expiresWhenRequirementIsLost = true
     /// The request waits again after such an expiration. True by default.
     public var returnsAfterExpiration = true
+    /// The part that the request of a job alone has; `nil` = the request of a program.
+    package var job: JobSchedule?
 
     /// Once, at once, without requirements.
     public init(identifier: String, kind: TaskKind = .refresh, host: String? = nil) {
@@ -163,6 +181,7 @@ public struct TaskRequest: Hashable, Sendable {
         if let defect = requirements.defect { return defect }
         if let repetition {
             if isStanding { return "a task repeats or has triggers, not both" }
+            if job?.daily != nil { return "a job repeats after an interval or at a time of day" }
             guard (1...Limits.taskIntervalMaximumSeconds).contains(repetition.interval) else {
                 return "an interval is 1s to 365d"
             }
@@ -183,11 +202,17 @@ public struct TaskRequest: Hashable, Sendable {
     package var eligibility: EligibilityKey {
         var schedule = TransferSchedule()
         schedule.requires = requirements
-        if repetition.map({ $0.slack > 0 }) ?? false {
-            schedule.prefers = ConditionNeeds(
-                power: true, unmetered: true, idle: kind == .processing)
+        if let job {
+            schedule.window = job.window
+            schedule.prefers = job.prefers
         }
-        return EligibilityKey(schedule, usesNetwork: requirements.network)
+        let isDiscretionary = job?.isDiscretionary ?? false
+        if schedule.prefers == nil, !isDiscretionary, repetition.map({ $0.slack > 0 }) ?? false {
+            schedule.prefers = ConditionNeeds(
+                power: true, unmetered: true, idle: kind == .processing, fullPower: true)
+        }
+        return EligibilityKey(
+            schedule, isDiscretionary: isDiscretionary, usesNetwork: requirements.network)
     }
 }
 

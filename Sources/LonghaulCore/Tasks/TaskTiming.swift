@@ -29,7 +29,8 @@ extension TaskTiming {
     /// - Parameter replaced: The timing of the request that it replaces: one that repeats goes on
     ///   with its interval, so that submitting it at each start of a program runs it no more often.
     package init(
-        _ request: TaskRequest, replacing replaced: TaskTiming?, place: Double, now: Timestamp
+        _ request: TaskRequest, replacing replaced: TaskTiming?, place: Double, now: Timestamp,
+        _ time: LocalTime = .utc
     ) {
         let begin = max(now, request.earliestBegin ?? now)
         guard !request.isStanding else {
@@ -37,8 +38,21 @@ extension TaskTiming {
             lastStart = replaced?.lastStart
             return
         }
+        if let daily = request.job?.daily {
+            // A run that was missed and waits is not lost by saying the same again.
+            let missed = daily.last(upTo: begin, time)
+            let isMissed = begin == now && replaced?.dueAt == missed
+            self.init(
+                dueAt: isMissed ? missed : daily.next(after: begin + -0.001, time))
+            lastStart = replaced?.lastStart
+            waivesAt = request.preferencesEnd(due: dueAt)
+            return
+        }
         self.init(dueAt: begin)
-        guard let repetition = request.repetition else { return }
+        guard let repetition = request.repetition else {
+            waivesAt = request.preferencesEnd(due: dueAt)
+            return
+        }
         guard let last = replaced?.lastStart, last <= now else {
             window = begin + -repetition.slack
             waivesAt = begin
@@ -129,12 +143,23 @@ extension TaskTiming {
 
     /// A clock that was set back: what was written at a later moment than now was meant to last as
     /// long from now on. An earliest moment was asked for, and stays.
-    package mutating func follow(_ written: Timestamp, earliest: Timestamp? = nil, now: Timestamp) {
+    ///
+    /// - Parameter isDaily: It is due at times of day.
+    package mutating func follow(
+        _ written: Timestamp, earliest: Timestamp? = nil, isDaily: Bool = false, now: Timestamp
+    ) {
         let jump = written - now
         guard jump > 0 else { return }
         lastStart = lastStart.map { $0 + -jump }
         window = window.map { $0 + -jump }
         guard dueAt < .distantFuture else { return }
+        if isDaily {
+            // A time of day is what it is, whatever the clock showed before; the run of a time that
+            // comes once more has been.
+            if dueAt - now > Limits.dailyMaximumSeconds { dueAt = now }
+            mayBeginAt = dueAt
+            return
+        }
         let soonest = earliest ?? now
         dueAt = max(dueAt + -jump, soonest)
         mayBeginAt = max(mayBeginAt + -jump, soonest)
@@ -201,9 +226,10 @@ package enum TaskSettlement: Hashable, Sendable {
     /// - Parameters:
     ///   - timing: As it was when the run began.
     ///   - started: When the run began.
+    ///   - time: By which times of day are meant.
     package static func decide(
         _ request: TaskRequest, _ timing: TaskTiming, _ end: TaskEnd, started: Timestamp,
-        place: Double, now: Timestamp
+        place: Double, now: Timestamp, _ time: LocalTime = .utc
     ) -> TaskSettlement {
         var next = timing
         switch end {
@@ -211,12 +237,16 @@ package enum TaskSettlement: Hashable, Sendable {
         case .expired(.requirement) where request.returnsAfterExpiration:
             return again(request, &next, now)
         // A request that is not to come again after such an end has had its run.
-        case .result(.success), .result(.noData), .expired(.requirement): next.failures = 0
+        case .result(.success), .result(.noData), .expired(.requirement), .expired(.cancelled):
+            next.failures = 0
         case .result(.failure), .expired: next.failures += 1
         }
         next.countEmpty(end, of: request)
         next.deferrals = 0
         next.lastStart = min(started, now)
+        if let job = request.job {
+            return settle(job, request, &next, place: place, now: now, time)
+        }
         let retryAt = now + LaunchPolicy.delay(afterFailures: next.failures)
         if let repetition = request.repetition {
             next.moveOn(repetition, place: place, now: now)
@@ -238,6 +268,34 @@ package enum TaskSettlement: Hashable, Sendable {
         return .again(next)
     }
 
+    /// A due run of a job is tried again a number of times before the next one is due.
+    private static func settle(
+        _ job: JobSchedule, _ request: TaskRequest, _ next: inout TaskTiming, place: Double,
+        now: Timestamp, _ time: LocalTime
+    ) -> TaskSettlement {
+        let attempt = job.attempt(ofFailures: next.failures)
+        if attempt > 0, job.isTriedAgain(afterFailures: next.failures) {
+            next.dueAt = now + LaunchPolicy.delay(afterFailures: attempt)
+            next.mayBeginAt = next.dueAt
+            next.waivesAt = request.preferencesEnd(after: next)
+            return .again(next)
+        }
+        if let repetition = request.repetition {
+            next.moveOn(repetition, place: place, now: now)
+            return .again(next)
+        }
+        if let daily = job.daily {
+            next.dueAt = daily.next(after: now, time)
+            next.waivesAt = request.preferencesEnd(due: next.dueAt)
+        } else if request.isStanding {
+            next.dueAt = .distantFuture
+        } else {
+            return .done
+        }
+        next.mayBeginAt = next.dueAt
+        return .again(next)
+    }
+
     private static func again(
         _ request: TaskRequest, _ timing: inout TaskTiming, _ now: Timestamp
     ) -> TaskSettlement {
@@ -249,6 +307,8 @@ package enum TaskSettlement: Hashable, Sendable {
         if let repetition = request.repetition {
             let end = timing.window.map { $0 + repetition.slack } ?? timing.dueAt
             timing.waivesAt = max(min(timing.waivesAt ?? timing.dueAt, end), timing.dueAt)
+        } else if request.job != nil {
+            timing.waivesAt = request.preferencesEnd(after: timing)
         }
         return .again(timing)
     }

@@ -67,7 +67,7 @@ extension TimeWindow: CustomStringConvertible {
     /// `HH:MM-HH:MM`, as ``init(parsing:)`` reads it.
     public var description: String { "\(TimeWindow.text(start))-\(TimeWindow.text(end))" }
 
-    static func text(_ minute: Int) -> String {
+    package static func text(_ minute: Int) -> String {
         "\((minute / 60).padded(2)):\((minute % 60).padded(2))"
     }
 }

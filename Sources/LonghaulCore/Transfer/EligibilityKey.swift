@@ -5,7 +5,8 @@
 /// Bits are stored: never renumber. 0 needs a network, 1 discretionary, 2–5 required power,
 /// unmetered, idle, network, 6–9 the same preferred, 10–16 required charge, 17–23 preferred charge,
 /// 24–34 start of the window plus one, 35–45 its end plus one, 46 preferences were given, 47 has
-/// mirrors, 48 a command waits for it, 49 goes once, 62 runs now.
+/// mirrors, 48 a command waits for it, 49 goes once, 50 requires full power, 51 prefers it, 62 runs
+/// now.
 package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int64
 
@@ -24,12 +25,14 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
         if hasMirrors { bits |= 1 << 47 }
         if isAwaited { bits |= 1 << 48 }
         if goesOnce { bits |= 1 << 49 }
+        if schedule.requires.fullPower { bits |= 1 << 50 }
         bits |= EligibilityKey.pack(schedule.requires) << 2
         bits |= Int64(schedule.requires.battery ?? 0) << 10
         if let prefers = schedule.prefers {
             bits |= EligibilityKey.pack(prefers) << 6
             bits |= Int64(prefers.battery ?? 0) << 17
             bits |= 1 << 46
+            if prefers.fullPower { bits |= 1 << 51 }
         }
         if let window = schedule.window {
             bits |= Int64(window.start + 1) << 24 | Int64(window.end + 1) << 35
@@ -63,8 +66,8 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
 
     package var schedule: TransferSchedule {
         var schedule = TransferSchedule()
-        schedule.requires = needs(2, battery: 10)
-        if rawValue & 1 << 46 != 0 { schedule.prefers = needs(6, battery: 17) }
+        schedule.requires = needs(2, battery: 10, fullPower: 50)
+        if rawValue & 1 << 46 != 0 { schedule.prefers = needs(6, battery: 17, fullPower: 51) }
         schedule.window = TimeWindow(start: field(24, 11) - 1, end: field(35, 11) - 1)
         return schedule
     }
@@ -86,7 +89,7 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
     }
 
     /// True if an eligibility has anything to waive.
-    package var hasPreferences: Bool { !needs(6, battery: 17).isEmpty }
+    package var hasPreferences: Bool { !needs(6, battery: 17, fullPower: 51).isEmpty }
 
     private func withMark(_ schedule: TransferSchedule, _ mark: Bool) -> EligibilityKey {
         let plain = EligibilityKey(
@@ -97,7 +100,7 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
 
     /// The needs of an eligibility.
     var laneNeeds: (required: ConditionNeeds, preferred: ConditionNeeds) {
-        (needs(2, battery: 10), needs(6, battery: 17))
+        (needs(2, battery: 10, fullPower: 50), needs(6, battery: 17, fullPower: 51))
     }
 
     /// The conditions that decide about an eligibility.
@@ -118,12 +121,13 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
         Int(rawValue >> shift & (1 << width - 1))
     }
 
-    private func needs(_ shift: Int64, battery: Int64) -> ConditionNeeds {
+    private func needs(_ shift: Int64, battery: Int64, fullPower: Int64) -> ConditionNeeds {
         let bits = field(shift, 4)
         let percent = field(battery, 7)
         return ConditionNeeds(
             power: bits & 1 != 0, unmetered: bits & 2 != 0, idle: bits & 4 != 0,
-            network: bits & 8 != 0, battery: percent == 0 ? nil : percent)
+            network: bits & 8 != 0, battery: percent == 0 ? nil : percent,
+            fullPower: field(fullPower, 1) != 0)
     }
 
     private static func pack(_ needs: ConditionNeeds) -> Int64 {

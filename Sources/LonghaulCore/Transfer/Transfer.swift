@@ -242,6 +242,8 @@ public struct WaitReason: Hashable, Codable, Sendable {
         case unmetered
         /// The machine is in use, or that is unknown.
         case idle
+        /// The machine is told to save power.
+        case saver
         /// The disk of the destination is full.
         case storage
         /// The pause after a failed attempt, or one that the server asked for.

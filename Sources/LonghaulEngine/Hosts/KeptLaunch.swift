@@ -9,6 +9,8 @@ struct KeptLaunch {
     let resident: ResidentID?
     /// Seconds.
     let budget: Double
+    /// The settings of a job's command; `nil` = a host.
+    var job: JobSettings?
     /// When it is asked to end, and then when it is killed; `nil` = it has not begun.
     var endsAt: Instant?
     var isExpired = false
@@ -20,9 +22,7 @@ struct KeptLaunch {
     var asked: Set<TaskID> = []
     /// Tasks of the launch that have no result yet.
     var tasks: [RunningTask] = []
-    var monitor = ProcessorMonitor()
-    /// When its processor time is read next.
-    var sampleAt: Instant?
+    var processor = ProcessorWatch()
     /// An earlier engine began it, and its exit status is gone with that engine.
     var isAdopted = false
     /// How often its answers could not be recorded.
@@ -30,9 +30,17 @@ struct KeptLaunch {
     /// The launch's answers were given up: its events are told again, whatever its exit status.
     var hasLostAnswers = false
 
-    /// A resident process does other work, too: what it uses is not measured.
+    /// What a resident process uses is not measured, since it does other work, too; nor what a job
+    /// uses, which may compute.
     mutating func watchProcessor(from now: Instant) {
-        if budget > Limits.processorSeconds, resident == nil { sampleAt = now }
+        if budget > Limits.processorSeconds, resident == nil, job == nil {
+            processor.sampleAt = now
+        }
+    }
+
+    /// Seconds from the request to end to the kill. The supervisor of a job kills first.
+    var grace: Double {
+        job.map { $0.graceSeconds + Limits.jobSupervisorSeconds } ?? Limits.launchGraceSeconds
     }
 
     /// The engine before has asked a resident process to end it.
@@ -41,8 +49,15 @@ struct KeptLaunch {
         expiration = asked
         isExpired = true
         isExpirationTold = true
-        endsAt = now + Limits.launchGraceSeconds
+        endsAt = now + grace
     }
+}
+
+/// The processor time of a launch, and the moment of the next reading.
+struct ProcessorWatch {
+    var monitor = ProcessorMonitor()
+    /// `nil` = it is not read.
+    var sampleAt: Instant?
 }
 
 /// Launches that were handed to processes which run by themselves: engine and process meet in the

@@ -34,7 +34,7 @@ struct LaunchDecision {
                     id: last, host: due.host, argv: settings.argv,
                     resident: snapshot.residents[due.host], session: due.session,
                     tasks: due.tasks.map(\.id), reason: due.reason,
-                    budget: settings.budget(of: due)))
+                    budget: settings.budget(of: due), job: settings.job))
         }
         decision.nextLaunch = [plan.next, snapshot.nextTask].compactMap { $0 }.min()
         let check = snapshot.areSomeUnreported ? now + Limits.hostCheckSeconds : nil
@@ -60,6 +60,7 @@ struct LaunchDecision {
 extension HostSettings {
     /// The longest of all that a launch carries.
     fileprivate func budget(of due: LaunchPolicy.Due) -> Double {
+        if let job { return job.budget }
         let short = eventBudget ?? HostSettings.defaultEventBudget
         guard due.tasks.contains(where: { $0.kind == .processing }) else { return short }
         let long = taskBudget ?? HostSettings.defaultTaskBudget
@@ -112,6 +113,11 @@ struct HostSnapshot {
             snapshot.facts[index].isBusy = isBusy(name)
             guard let host = try store.hosts.find(name) else { continue }
             snapshot.settings[name] = host.settings
+            if host.settings.job != nil {
+                // A command takes no events, and one that is missing fails when it is run.
+                snapshot.facts[index].sessions = []
+                continue
+            }
             let obstacle = port.obstacle(host.settings.argv[0])
             let isAttached = port.isAttached(name)
             snapshot.facts[index].obstacle = obstacle

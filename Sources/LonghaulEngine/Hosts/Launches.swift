@@ -8,6 +8,8 @@ internal import LonghaulStore
 struct Launches {
     private let writer: StoreWriter
     private let port: any HostPort
+    /// The time zone of times of day.
+    private let time: LocalTime
     var journal: EngineJournal?
     var onFailure: (@Sendable (EngineFailure) -> Void)?
     /// The launches that have failed since the engine began.
@@ -25,13 +27,13 @@ struct Launches {
     /// When events are deleted next that may go.
     private var purgeAt: Instant?
     private var tasks: PendingTasks
-    private let residents: ResidentLaunches
+    private var residents: ResidentLaunches { ResidentLaunches(writer) }
 
-    init(_ writer: StoreWriter, _ port: any HostPort) {
+    init(_ writer: StoreWriter, _ port: any HostPort, _ time: LocalTime) {
         self.writer = writer
         self.port = port
+        self.time = time
         tasks = PendingTasks(writer)
-        residents = ResidentLaunches(writer)
     }
 
     /// Work of a turn after its hosts.
@@ -129,7 +131,7 @@ struct Launches {
             lastID = order.id
             var launch = KeptLaunch(
                 host: order.host, session: order.session, resident: order.resident?.id,
-                budget: order.budget)
+                budget: order.budget, job: order.job)
             launch.asked = tasks.asked.intersection(order.tasks)
             let before = launches.updateValue(launch, forKey: order.id)
             precondition(before == nil, "a launch has a number of its own")
@@ -170,10 +172,10 @@ struct Launches {
                     && !task.required.gate(in: conditions, now: now.wall, isRunning: true).isOpen
             }
             var reason: ExpirationReason? = isLost ? .requirement : nil
-            if let at = launch.sampleAt, at <= now.monotonic {
-                launch.sampleAt = now.monotonic + Limits.processorSampleSeconds
+            if let at = launch.processor.sampleAt, at <= now.monotonic {
+                launch.processor.sampleAt = now.monotonic + Limits.processorSampleSeconds
                 if let used = port.processorSeconds(of: id),
-                    launch.monitor.add(used, at: Double(now.monotonic.nanoseconds) / 1e9),
+                    launch.processor.monitor.add(used, at: Double(now.monotonic.nanoseconds) / 1e9),
                     !launch.tasks.contains(where: \.mayCompute)
                 {
                     reason = reason ?? .processor
@@ -189,7 +191,7 @@ struct Launches {
         guard var launch = launches[id], !launch.isExpired, !hasEnded(id) else { return }
         launch.expiration = reason
         launch.isExpired = true
-        launch.endsAt = now.monotonic + Limits.launchGraceSeconds
+        launch.endsAt = now.monotonic + launch.grace
         launches[id] = launch
         port.end(id, killing: false)
     }
@@ -198,11 +200,12 @@ struct Launches {
     /// adopts it asks again.
     private mutating func expireSimulated(now: Moment) throws(LonghaulError) {
         guard !launches.isEmpty, try !writer.store.tasks.isEmpty() else { return }
-        var asked: [LaunchID] = []
-        try writer.transaction(.relaxed) { tx in
-            asked = try tx.tasks.simulated().compactMap(\.launch)
+        var asked: [StoredTask] = []
+        try writer.transaction(.relaxed) { tx in asked = try tx.tasks.simulated() }
+        for task in asked {
+            guard let id = task.launch, launches[id]?.endsAt != nil else { continue }
+            expire(id, task.isCancelled ? .cancelled : .simulated, now: now)
         }
-        for id in asked where launches[id]?.endsAt != nil { expire(id, .simulated, now: now) }
     }
 
     private mutating func endOverdue(now: Moment) {
@@ -213,7 +216,7 @@ struct Launches {
             port.end(id, killing: launch.isExpired)
             launch.expiration = launch.expiration ?? .time
             // A process in an uninterruptible system call does not end at once: it is killed again.
-            launch.endsAt = now.monotonic + Limits.launchGraceSeconds
+            launch.endsAt = now.monotonic + launch.grace
             launch.isExpired = true
             launches[id] = launch
         }
@@ -273,7 +276,7 @@ struct Launches {
         guard let launch = launches[id] else { return }
         var isKnown = false
         try writer.transaction(.durable) { tx in
-            isKnown = try tx.tasks.settle(task, of: id, .result(result), now: now.wall)
+            isKnown = try tx.tasks.settle(task, of: id, .result(result), now: now.wall, time)
         }
         if !isKnown { journal?.resultRefused(launch.host, id, task) }
         if isKnown, result == .failure { onFailure?(.task(task, host: launch.host)) }
@@ -285,6 +288,7 @@ struct Launches {
         _ output: String, now: Moment
     ) throws(LonghaulError) {
         var outcome = LaunchOutcome(ending, status: exit, output: output)
+        outcome.isOfJob = launch.job != nil
         if outcome.isSuccess {
             if launch.hasLostAnswers { (outcome.ending, outcome.status) = (.unknown, nil) }
         } else if launch.isExpired {
@@ -293,11 +297,13 @@ struct Launches {
         if launch.isExpired || outcome.ending == .expired {
             outcome.expiration = launch.expiration ?? .time
         }
-        let used = launch.monitor.used
+        let used =
+            launch.job == nil
+            ? launch.processor.monitor.used : port.processorSeconds(of: id) ?? 0
         outcome.processorSeconds = used > 0 ? used : nil
         try writer.transaction(.durable) { tx in
             outcome = try tx.launches.end(
-                id, outcome, wasOurs: !launch.isAdopted, now: now.wall)
+                id, outcome, wasOurs: !launch.isAdopted, now: now.wall, time)
         }
         if launch.resident != nil { port.discard(id) }
         journal?.launchEnded(launch.host, id, outcome.ending, status: outcome.status)
@@ -312,6 +318,10 @@ struct Launches {
         let failure = LaunchFailure(
             ending: outcome.ending, status: outcome.status, expiration: outcome.expiration,
             output: outcome.output)
+        if launch.job != nil {
+            onFailure?(.job(launch.host, failure))
+            return
+        }
         onFailure?(.host(launch.host, failure))
         for task in launch.tasks { onFailure?(.task(task.identifier, host: launch.host)) }
     }
@@ -374,7 +384,7 @@ struct Launches {
         try writer.transaction(.durable) { tx in
             try tx.launches.begin(
                 id, of: launch.host, nothing, process: nil, deadline: now.wall, now: now.wall)
-            try tx.launches.end(id, outcome, now: now.wall)
+            try tx.launches.end(id, outcome, now: now.wall, time)
         }
     }
 
@@ -390,7 +400,8 @@ struct Launches {
                 let left = min(launch.deadline - now.wall, launch.deadline - launch.startedAt)
                 var kept = KeptLaunch(
                     host: launch.host, session: launch.session, resident: launch.resident,
-                    budget: launch.deadline - launch.startedAt)
+                    budget: launch.deadline - launch.startedAt,
+                    job: try writer.store.hosts.find(launch.host)?.settings.job)
                 var tasks: [StoredTask] = []
                 try writer.transaction(.relaxed) { tx in
                     tasks = try tx.tasks.carried(by: launch.id)
@@ -404,7 +415,7 @@ struct Launches {
             } else {
                 try writer.transaction(.durable) { tx in
                     try tx.launches.end(
-                        launch.id, LaunchOutcome(.unknown), wasOurs: false, now: now.wall)
+                        launch.id, LaunchOutcome(.unknown), wasOurs: false, now: now.wall, time)
                 }
             }
         }
@@ -426,7 +437,7 @@ struct Launches {
     /// When hosts need a turn.
     func wakeAt(now: Moment) -> Instant? {
         let end = launches.flatMap { id, launch in
-            hasEnded(id) ? [] : [launch.endsAt, launch.sampleAt].compactMap { $0 }
+            hasEnded(id) ? [] : [launch.endsAt, launch.processor.sampleAt].compactMap { $0 }
         }.min()
         if let retryAt = writer.retryAt ?? retryAt { return min(retryAt, end ?? retryAt) }
         let check = decision.nextCheck.map { now.monotonic + max(0, $0 - now.wall) }

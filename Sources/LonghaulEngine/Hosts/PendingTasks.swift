@@ -116,14 +116,16 @@ struct PendingTasks {
             unmetered: old.network.value != new.network.value,
             idle: old.isIdle.value != new.isIdle.value,
             network: old.network.value != new.network.value,
-            battery: old.battery.value != new.battery.value ? 1 : nil)
+            battery: old.battery.value != new.battery.value ? 1 : nil,
+            fullPower: old.savesPower.value != new.savesPower.value)
     }
 }
 
 extension ConditionNeeds {
     fileprivate func isDisjoint(with other: ConditionNeeds) -> Bool {
         !(power && other.power || unmetered && other.unmetered || idle && other.idle
-            || network && other.network || battery != nil && other.battery != nil)
+            || network && other.network || battery != nil && other.battery != nil
+            || fullPower && other.fullPower)
     }
 }
 

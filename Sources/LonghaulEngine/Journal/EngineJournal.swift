@@ -131,6 +131,7 @@ package struct EngineJournal: Sendable {
         changed("battery", old.battery, new.battery)
         changed("network", old.network, new.network)
         changed("idle", old.isIdle, new.isIdle)
+        changed("saver", old.savesPower, new.savesPower)
         if new.network.value == old.network.value, new.network.isAnother(than: old.network) {
             logger.info("the network is another one of the same kind")
         }

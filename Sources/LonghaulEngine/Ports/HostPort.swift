@@ -26,7 +26,8 @@ package protocol HostPort: Sendable {
     /// The launch is not to run after all, or a resident process has ended it and lives on.
     func discard(_ id: LaunchID)
 
-    /// Watches a process that an earlier engine began. `false`: it has ended.
+    /// Watches a process that an earlier engine began. `false`: it has ended, and how is not known.
+    /// A job whose end is known is reported as ended.
     func adopt(_ launch: StoredLaunch) -> Bool
 
     /// Asks it to end, or ends it with all that it has started. A resident process goes on; its
@@ -61,6 +62,8 @@ package struct LaunchOrder: Hashable, Sendable {
     package var reason: LaunchReason
     /// Seconds.
     package var budget: Double
+    /// The settings of a job's command; `nil` = the program of a host.
+    package var job: JobSettings?
 }
 
 extension LaunchOrder {

@@ -42,7 +42,7 @@ package final class Engine {
     ) {
         writer = StoreWriter(store: store, epoch: epoch)
         effects = EffectPerformer(files: files, wire: wire)
-        launches = Launches(writer, hosts)
+        launches = Launches(writer, hosts, time)
         schedule = Schedule(policy: policy, scope: scope)
         machine = MachineConditions(time: time, watching: watching)
         random = SeededGenerator(seed: seed)

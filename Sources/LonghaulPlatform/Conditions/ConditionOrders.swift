@@ -133,7 +133,9 @@ package struct ConditionInterest: OptionSet, Hashable, Sendable {
     /// Reports what is mounted, at once and whenever it changes.
     package static let mounts = ConditionInterest(rawValue: 128)
 
-    package static let conditions: ConditionInterest = [.power, .battery, .network, .idle]
+    package static let saver = ConditionInterest(rawValue: 256)
+
+    package static let conditions: ConditionInterest = [.power, .battery, .network, .idle, .saver]
 
     package init(_ kinds: some Sequence<ConditionKind>) {
         self = []
@@ -146,6 +148,7 @@ package struct ConditionInterest: OptionSet, Hashable, Sendable {
         case .battery: self = .battery
         case .network: self = .network
         case .idle: self = .idle
+        case .saver: self = .saver
         }
     }
 }

@@ -10,7 +10,7 @@ final class ConditionsLoop {
     private var wants: ConditionOrders.Wants
 
     // The services hold unowned references to the bus, so the bus is released first.
-    private let upower = UPower()
+    private let (upower, profiles) = (UPower(), PowerProfiles())
     private let manager = NetworkService()
     private let login = LoginService()
     private var bus: BusConnection?
@@ -73,6 +73,7 @@ final class ConditionsLoop {
             guard let bus = try connected(now) else { return }
             if !needed.isDisjoint(with: [.power, .battery]) { try upower.service.attach(to: bus) }
             if needed.contains(.network) { try manager.service.attach(to: bus) }
+            if needed.contains(.saver) { try profiles.attach(to: bus) }
             if !needed.isDisjoint(with: [.idle, .machineEvents, .wakes]) {
                 try login.service.attach(to: bus)
             }
@@ -105,16 +106,20 @@ final class ConditionsLoop {
         bus = nil
         upower.service.detach()
         manager.service.detach()
+        profiles.detach()
         login.detach()
     }
 
-    private var services: [BusService] { [upower.service, manager.service, login.service] }
+    private var services: [BusService] {
+        [upower.service, manager.service, login.service] + profiles.services
+    }
 
     /// Every needed source has answered.
     private var isRead: Bool {
         guard bus != nil else { return true }
         if !needed.isDisjoint(with: [.power, .battery]), !upower.service.isSettled { return false }
         if needed.contains(.network), !manager.service.isSettled { return false }
+        if needed.contains(.saver), !profiles.isSettled { return false }
         // A caller of `read` does not wait for the answer about logind's delay lock.
         return !needed.contains(.idle) || login.service.isSettled
     }
@@ -208,11 +213,17 @@ final class ConditionsLoop {
             seen.isIdle.note(
                 login.isIdle, LoginService.source, idle.isIdle, IdleSampler.source, now)
         }
+        if needed.contains(.saver) {
+            let saves = profiles.savesPower
+            let source = saves == nil ? "none" : PowerProfiles.source
+            seen.savesPower.note(saves, source: source, now: now.wall)
+        }
         var shown = Conditions()
         if interest.contains(.power) { shown.power = seen.power }
         if interest.contains(.battery) { shown.battery = seen.battery }
         if interest.contains(.network) { shown.network = seen.network }
         if interest.contains(.idle) { shown.isIdle = seen.isIdle }
+        if interest.contains(.saver) { shown.savesPower = seen.savesPower }
         orders.tell(wants.overrides.apply(to: shown), wants, complete: isRead)
         if delayLock != reportedLock {
             reportedLock = delayLock

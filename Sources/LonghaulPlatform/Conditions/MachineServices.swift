@@ -132,3 +132,40 @@ struct UPower {
         return .some(Int(min(max(percentage, 0), 100).rounded()))
     }
 }
+
+/// power-profiles-daemon: whether the user has told the machine to save power. It has two names on
+/// the bus: since version 0.20 it belongs to UPower's family. It is not started for the question.
+struct PowerProfiles {
+    static let source = "powerprofiles"
+
+    let services: [BusService]
+    private let objects: [BusObject]
+
+    init() {
+        let places = [
+            ("org.freedesktop.UPower.PowerProfiles", "/org/freedesktop/UPower/PowerProfiles"),
+            ("net.hadess.PowerProfiles", "/net/hadess/PowerProfiles"),
+        ]
+        let objects = places.map { BusObject(service: $0.0, path: $0.1, interface: $0.0) }
+        self.objects = objects
+        services = zip(places, objects).map { place, object in
+            BusService(name: place.0, objects: [object])
+        }
+    }
+
+    func attach(to bus: BusConnection) throws(SystemFailure) {
+        for service in services { try service.attach(to: bus) }
+    }
+
+    func detach() {
+        for service in services { service.detach() }
+    }
+
+    var isSettled: Bool { services.allSatisfy(\.isSettled) }
+
+    /// `nil` = it is not running.
+    var savesPower: Bool? {
+        objects.lazy.compactMap { $0.properties?["ActiveProfile"]?.text }.first
+            .map { $0 == "power-saver" }
+    }
+}

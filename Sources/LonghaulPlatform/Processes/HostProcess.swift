@@ -8,10 +8,41 @@ package struct HostProgram: Sendable {
     package var argv: [String]
     /// The whole environment of the process.
     package var environment: [String: String]
+    /// `nil` = the program of a host, whose output the engine reads.
+    package var job: JobProgram?
 
-    package init(argv: [String], environment: [String: String]) {
+    package init(argv: [String], environment: [String: String], job: JobProgram? = nil) {
         self.argv = argv
         self.environment = environment
+        self.job = job
+    }
+}
+
+/// The way in which the command of a job is run.
+package struct JobProgram: Sendable {
+    /// The name of the job, by which its logs are found.
+    package var name: String
+    /// The working directory of the command.
+    package var directory: String
+    /// 0 = the usual priority of processor and disk; more = a lower one, and the idle class.
+    package var nice: Int
+    /// Seconds from SIGTERM to SIGKILL.
+    package var grace: Double
+
+    package init(name: String, directory: String, nice: Int, grace: Double) {
+        self.name = name
+        self.directory = directory
+        self.nice = nice
+        self.grace = grace
+    }
+}
+
+extension JobProgram {
+    /// The arguments of this very program as the process between command and log (`lh_job_run`).
+    fileprivate func supervisor(of command: [String]) -> [String] {
+        let milliseconds = Int(min(grace, 1e9) * 1000)
+        return ["/proc/self/exe", LH_JOB_ARGUMENT, "\(milliseconds)", "\(nice)", directory]
+            + command
     }
 }
 
@@ -78,14 +109,20 @@ final class HostProcess {
     private static func create(
         _ program: HostProgram, id: Int64, input: HostInput, in home: DirectoryHandle
     ) throws(SystemFailure) -> HostProcess {
-        let names = names(id)
-        var reading: [Descriptor] = []
+        var names: [String] = []
+        var reading: [Descriptor?] = [nil, nil]
         var writing: [Descriptor] = []
-        for name in names {
-            try check(lh_fifo(home.descriptor, name), "mkfifo", home.path(of: name))
-            reading.append(try open(name, in: home, O_RDONLY))
-            // Open for reading, too: with a reader of its own the process never gets SIGPIPE.
-            writing.append(try open(name, in: home, O_RDWR))
+        if let job = program.job {
+            let log = try JobLog.make(of: job.name, run: id, in: home)
+            writing = [log, log]
+        } else {
+            names = self.names(id)
+            for (index, name) in names.enumerated() {
+                try check(lh_fifo(home.descriptor, name), "mkfifo", home.path(of: name))
+                reading[index] = try open(name, in: home, O_RDONLY)
+                // Open for reading, too: with a reader of its own the process never gets SIGPIPE.
+                writing.append(try open(name, in: home, O_RDWR))
+            }
         }
         let stdin = try input.reopened()
         var ends: [Int32] = [-1, -1]
@@ -98,11 +135,12 @@ final class HostProcess {
         for stream in writing {
             _ = fcntl(stream.number, F_SETFL, fcntl(stream.number, F_GETFL) & ~O_NONBLOCK)
         }
-        let argv = CStrings(program.argv)
+        let words = program.job.map { $0.supervisor(of: program.argv) } ?? program.argv
+        let argv = CStrings(words)
         let envp = CStrings(environment: program.environment)
         let streams = [stdin.number, writing[0].number, writing[1].number]
         let pid = try check(
-            lh_host_fork(program.argv[0], argv.pointer, envp.pointer, waiting.number, streams),
+            lh_host_fork(words[0], argv.pointer, envp.pointer, waiting.number, streams),
             "fork", program.argv[0])
         do throws(SystemFailure) {
             let end = Descriptor(

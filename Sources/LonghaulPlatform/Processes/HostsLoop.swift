@@ -18,6 +18,8 @@ package final class HostsLoop {
         /// A process with much output is read slowly, so that it does not delay other processes.
         var readsAgainAt: Int64 = 0
         var marks: [String]
+        /// The log of a job, which tells how its command ended; `nil` = a host.
+        var log: JobLog?
         var isEnded = false
     }
 
@@ -44,7 +46,8 @@ package final class HostsLoop {
     ) throws(SystemFailure) -> ProcessIdentity {
         let process = try HostProcess.make(program, id: id, input: input, in: home)
         launches[id] = Launch(
-            process: process, output: HostOutput(keeping: keeping), marks: marks)
+            process: process, output: HostOutput(keeping: keeping), marks: marks,
+            log: program.job.map { JobLog(of: $0.name, run: id, in: home.path) })
         return process.identity
     }
 
@@ -62,10 +65,14 @@ package final class HostsLoop {
     }
 
     /// Watches the process of an earlier engine. `false`: it has ended.
-    package func adopt(_ id: Int64, _ identity: ProcessIdentity, marks: [String]) -> Bool {
+    ///
+    /// - Parameter log: That of a job; `nil` = a host.
+    package func adopt(
+        _ id: Int64, _ identity: ProcessIdentity, marks: [String], log: JobLog?
+    ) -> Bool {
         guard let process = HostProcess.adopt(identity, id: id, in: home) else { return false }
         launches[id] = Launch(
-            process: process, output: HostOutput(keeping: keeping), marks: marks)
+            process: process, output: HostOutput(keeping: keeping), marks: marks, log: log)
         return true
     }
 
@@ -176,7 +183,16 @@ package final class HostsLoop {
         // The process's number cannot be reused until it is reaped, so no other group is signalled.
         // An adopted process is reaped by its parent: its number is free as soon as it has ended.
         if launch.isEnded { launch.process.kill(marks: launch.marks) }
-        notice(.ended(id, launch.process.reap(), output: launch.output.text))
+        let status = launch.process.reap()
+        guard let log = launch.log else {
+            return notice(.ended(id, status, output: launch.output.text))
+        }
+        // An adopted process leaves its status to its parent, and to its log.
+        let end = log.end
+        notice(
+            .ended(
+                id, end?.end ?? status, output: log.tail(atMost: keeping),
+                processorSeconds: end?.processorSeconds))
     }
 
     private func noteAttachments() {

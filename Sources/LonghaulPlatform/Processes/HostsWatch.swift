@@ -6,8 +6,8 @@ private import Synchronization
 package enum HostNotice: Sendable {
     /// A line of its standard output that begins like a JSON object.
     case line(Int64, [UInt8])
-    /// The process has ended; with the last part of its output.
-    case ended(Int64, ProcessEnd, output: String)
+    /// The process has ended; with the last part of its output and, of a job, its processor time.
+    case ended(Int64, ProcessEnd, output: String, processorSeconds: Double? = nil)
     /// A program may have attached itself or detached.
     case attachments
 }

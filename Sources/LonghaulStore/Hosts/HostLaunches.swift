@@ -32,6 +32,7 @@ package struct HostLaunches {
         resident: ResidentID? = nil, deadline: Timestamp, now: Timestamp
     ) throws -> Bool {
         if let resident, try !ResidentRows(connection).isPresent(resident) { return false }
+        if try isForNothing(handover, of: host) { return false }
         let session = try handover.session.flatMap { try SessionRows(connection).id(of: $0) }
         try connection.run(
             """
@@ -54,6 +55,15 @@ package struct HostLaunches {
         return true
     }
 
+    /// The job was removed, or its request withdrawn, while its process was made.
+    private func isForNothing(_ handover: Handover, of host: String) throws -> Bool {
+        if handover.session != nil || handover.tasks.isEmpty { return false }
+        let known = try HostRows(connection).find(host)
+        if let known, known.settings.job == nil { return false }
+        let rows = TaskRows(connection)
+        return try !handover.tasks.contains { try rows.find($0)?.launch == nil }
+    }
+
     /// The resident process that the launch was handed to is to end it.
     package func askToEnd(_ id: LaunchID, _ reason: ExpirationReason) throws {
         try connection.run(
@@ -66,12 +76,15 @@ package struct HostLaunches {
     /// wait for the next launch, which comes later with each failure in a row. A resident process
     /// may have said more than was settled: that counts first.
     ///
-    /// - Parameter wasOurs: Whether this engine began it. An `unknown` end that leaves events
-    ///   behind is then a failure: a host whose status is always lost would be started without end.
-    ///   For a launch of an earlier engine, or of a resident process, it is none.
+    /// - Parameters:
+    ///   - wasOurs: Whether this engine began it. An `unknown` end that leaves events behind is
+    ///     then a failure: a host whose status is always lost would be started without end. For a
+    ///     launch of an earlier engine, or of a resident process, it is none.
+    ///   - time: By which times of day are meant.
     /// - Returns: The outcome as recorded.
     @discardableResult package func end(
-        _ id: LaunchID, _ outcome: LaunchOutcome, wasOurs: Bool = true, now: Timestamp
+        _ id: LaunchID, _ outcome: LaunchOutcome, wasOurs: Bool = true, now: Timestamp,
+        _ time: LocalTime = .utc
     ) throws -> LaunchOutcome {
         guard
             let launch = try connection.first(
@@ -86,7 +99,7 @@ package struct HostLaunches {
             """, id, now, outcome.ending.rawValue, outcome.status, outcome.output,
             outcome.expiration?.rawValue, outcome.processorSeconds)
         let tasks = TaskQueue(connection: connection)
-        try tasks.settleAll(of: id, outcome, now: now)
+        try tasks.settleAll(of: id, outcome, now: now, time)
         try tasks.release(launch.host)
         if outcome.isSuccess {
             try acknowledge(launch, now: now)
@@ -98,6 +111,8 @@ package struct HostLaunches {
         if outcome.ending == .unknown, try !isOurs || !leavesEvents(launch) { return outcome }
         // The launch was asked to end for a reason that is not its own.
         if outcome.expiration == .requirement { return outcome }
+        // The failures of a job are those of its task, unless no process could be made.
+        if outcome.isOfJob, outcome.ending != .notStarted { return outcome }
         guard let host = try HostRows(connection).find(launch.host) else { return outcome }
         let failures = host.failures + 1
         try connection.run(
@@ -165,6 +180,8 @@ extension TaskEnd {
         switch outcome.ending {
         // The launch ended because it was asked to, not because its work was done.
         case .exited where outcome.expiration == .requirement: self = .expired(.requirement)
+        case .exited where outcome.expiration == .cancelled: self = .expired(.cancelled)
+        case .exited where outcome.isDeferral: self = .result(.deferred)
         case .exited: self = .result(outcome.isSuccess ? .success : .failure)
         case .signalled, .notStarted: self = .result(.failure)
         case .expired: self = .expired(outcome.expiration ?? .time)

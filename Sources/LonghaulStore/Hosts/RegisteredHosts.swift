@@ -10,6 +10,7 @@ package struct RegisteredHosts {
         _ name: String, _ settings: HostSettings, now: Timestamp
     ) throws(LonghaulError) {
         try store.write(.durable) { connection in
+            try HostRows(connection).find(name)?.checkIsNoJob()
             try connection.run(
                 """
                 INSERT INTO host (name, argv, permitted, eventBudget, taskBudget, created) \
@@ -34,9 +35,18 @@ package struct RegisteredHosts {
         }
     }
 
-    /// Hosts whose last launch failed.
+    /// Hosts whose last launch failed, and jobs whose last run did.
     package func failing() throws(LonghaulError) -> [StoredHost] {
-        try all().filter { $0.failures > 0 }
+        try store.access { connection in
+            let all = try connection.all(
+                HostColumns.select + " ORDER BY name", read: HostColumns.read)
+            return try all.filter { host in
+                guard host.settings.job != nil else { return host.failures > 0 }
+                let runs = TaskRunRows(connection)
+                return try runs.all(of: host.name, host: host.name, limit: 2)
+                    .first { $0.endedAt != nil }?.hasFailed ?? false
+            }
+        }
     }
 
     package func find(_ name: String) throws(LonghaulError) -> StoredHost? {
@@ -47,10 +57,8 @@ package struct RegisteredHosts {
     /// Its sessions and their events stay for a later host of that name.
     package func remove(_ name: String) throws(LonghaulError) {
         try store.write(.durable) { connection in
-            try connection.run("DELETE FROM host WHERE name = ?1", name)
-            if connection.changes == 0 { throw noSuchHost(name) }
-            try connection.run("DELETE FROM task WHERE host = ?1", name)
-            try connection.run("DELETE FROM wakeUpEnd WHERE host = ?1", name)
+            try HostRows(connection).find(name)?.checkIsNoJob()
+            try HostRows(connection).remove(name)
         }
     }
 

@@ -25,9 +25,11 @@ package struct Sessions {
             let id = try SessionRows(connection).makeID(of: name, now: now)
             var settings = try SessionRows(connection).settings(of: id)
             change.apply(to: &settings)
-            if case .some(.some(let host)) = change.host, try HostRows(connection).find(host) == nil
-            {
-                throw noSuchHost(host)
+            if case .some(.some(let host)) = change.host {
+                guard let known = try HostRows(connection).find(host) else {
+                    throw noSuchHost(host)
+                }
+                try known.checkIsNoJob()
             }
             try connection.run(
                 """

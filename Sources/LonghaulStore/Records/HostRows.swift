@@ -33,6 +33,13 @@ struct HostRows {
         try connection.first(HostColumns.select + " WHERE name = ?1", name, read: HostColumns.read)
     }
 
+    func remove(_ name: String) throws {
+        try connection.run("DELETE FROM host WHERE name = ?1", name)
+        if connection.changes == 0 { throw noSuchHost(name) }
+        try connection.run("DELETE FROM task WHERE host = ?1", name)
+        try connection.run("DELETE FROM wakeUpEnd WHERE host = ?1", name)
+    }
+
     /// Reads the usage. A host that was never used is observed since it was made known.
     func usage(of name: String) throws -> UsageHistogram? {
         try connection.first("SELECT usage, created FROM host WHERE name = ?1", name) { row in

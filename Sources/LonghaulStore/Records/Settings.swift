@@ -26,6 +26,7 @@ enum ConditionsRecord {
         var battery: Entry
         var network: Entry
         var idle: Entry
+        var saver: Entry?
         var outlook: PublishedLimits
     }
 
@@ -36,7 +37,8 @@ enum ConditionsRecord {
                 power: Entry(conditions.power) { $0.rawValue },
                 battery: Entry(conditions.battery) { "\($0)" },
                 network: Entry(conditions.network) { $0.rawValue },
-                idle: Entry(conditions.isIdle) { $0 ? "yes" : "no" }, outlook: view.outlook))
+                idle: Entry(conditions.isIdle) { $0 ? "yes" : "no" },
+                saver: Entry(conditions.savesPower) { $0 ? "on" : "off" }, outlook: view.outlook))
     }
 
     static func read(_ text: String) -> EngineView? {
@@ -46,6 +48,7 @@ enum ConditionsRecord {
         conditions.battery = whole.battery.reading { Int($0) }
         conditions.network = whole.network.reading(NetworkState.init(rawValue:))
         conditions.isIdle = whole.idle.reading { $0 == "yes" }
+        if let saver = whole.saver { conditions.savesPower = saver.reading { $0 == "on" } }
         return EngineView(conditions: conditions, outlook: whole.outlook)
     }
 }

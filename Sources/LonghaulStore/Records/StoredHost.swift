@@ -11,6 +11,16 @@ package struct StoredHost: Hashable, Sendable {
     package var urgencyLostUntil: Timestamp?
 }
 
+extension StoredHost {
+    /// Refuses to a job what is meant for programs that speak the protocol of hosts.
+    ///
+    /// - Throws: `conflict`.
+    package func checkIsNoJob() throws(LonghaulError) {
+        if settings.job == nil { return }
+        throw LonghaulError(.conflict, "\(name) is a job: `longhaul job` changes and removes it")
+    }
+}
+
 /// A start of a host.
 package struct StoredLaunch: Hashable, Sendable {
     package var id: LaunchID
@@ -26,6 +36,8 @@ package struct StoredLaunch: Hashable, Sendable {
     package var startedAt: Timestamp
     package var deadline: Timestamp
     package var process: LaunchedProcess?
+    /// A command of a job.
+    package var isOfJob = false
     /// The process ran before and takes the launch as its own; `nil` = it was made for the launch.
     package var resident: ResidentID?
     /// A resident process was asked to end it.
@@ -45,6 +57,8 @@ package struct LaunchOutcome: Hashable, Sendable {
     package var expiration: ExpirationReason?
     /// Processor time of the launch's process group; `nil` = not measured.
     package var processorSeconds: Double?
+    /// The launch ran a job's command, whose status 75 puts the run off.
+    package var isOfJob = false
 
     package init(_ ending: LaunchEnding, status: Int? = nil, output: String? = nil) {
         self.ending = ending
@@ -54,10 +68,14 @@ package struct LaunchOutcome: Hashable, Sendable {
 
     package var isSuccess: Bool { ending == .exited && status == 0 }
 
+    /// EX_TEMPFAIL of sysexits.h: the command of a job could not do its work now.
+    package var isDeferral: Bool { isOfJob && ending == .exited && status == 75 }
+
     /// The launch counts against the host. A launch does not count if it was asked to end for a
     /// reason that is not its own, nor if its end is not known.
     package var isFailure: Bool {
-        !isSuccess && ending != .unknown && expiration != .requirement
+        !isSuccess && !isDeferral && ending != .unknown && expiration != .requirement
+            && expiration != .cancelled
     }
 }
 
@@ -79,7 +97,7 @@ enum HostColumns {
     static let select = """
         SELECT name, argv, permitted, eventBudget, taskBudget, created, \
         CASE WHEN failuresReset = reset THEN failures ELSE 0 END, \
-        CASE WHEN failuresReset = reset THEN retryAt END, urgencyLostUntil FROM host
+        CASE WHEN failuresReset = reset THEN retryAt END, urgencyLostUntil, job FROM host
         """
 
     /// If the program of a host cannot be read, its name is empty and cannot be found: the host's
@@ -87,9 +105,14 @@ enum HostColumns {
     static func read(_ row: StoredRow) -> StoredHost {
         let known = StoredJSON.decode([String].self, row.text(1)) ?? []
         let argv = known.isEmpty ? [""] : known
-        let settings = HostSettings(
+        var settings = HostSettings(
             argv: argv, permitted: StoredJSON.decode([String].self, row.text(2)) ?? [],
             eventBudget: row.optionalDouble(3), taskBudget: row.optionalDouble(4))
+        settings.job = row.optionalText(9).map { text in
+            StoredJSON.decode(JobSettings.self, text)
+                // Settings that cannot be read must run nothing: no directory has this path.
+                ?? JobSettings(directory: "", environment: [:])
+        }
         return StoredHost(
             name: row.text(0), settings: settings, created: row.timestamp(5),
             failures: row.count(6), retryAt: row.optionalTimestamp(7),
@@ -103,7 +126,8 @@ enum LaunchColumns {
         l.firstSeq, l.lastSeq, l.handed, l.startedAt, l.deadline, l.pid, l.pidStart, l.bootID, \
         l.endedAt, l.ending, l.status, l.output, l.expiration, l.processorSeconds, \
         (SELECT group_concat(identifier) FROM taskRun INDEXED BY taskRunByLaunch \
-        WHERE launch = l.id), l.resident FROM launch l
+        WHERE launch = l.id), l.resident, \
+        EXISTS (SELECT 1 FROM host WHERE name = l.host AND job IS NOT NULL) FROM launch l
         """
 
     static func read(_ row: StoredRow) -> StoredLaunch {
@@ -122,6 +146,7 @@ enum LaunchColumns {
                 : LaunchedProcess(
                     pid: Int32(truncatingIfNeeded: row.int64(9)), startTicks: row.int64(10),
                     bootID: row.text(11)),
+            isOfJob: row.bool(20),
             resident: row.optionalInt64(19).map(ResidentID.init(rawValue:)),
             asked: expiration(row), endedAt: row.optionalTimestamp(12), outcome: outcome(row))
     }

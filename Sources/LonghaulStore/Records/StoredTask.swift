@@ -24,13 +24,30 @@ package struct StoredTask: Sendable {
     package var firedBy: FiredTrigger?
     /// A launch, or the end of the one that carries it, was asked for.
     package var isSimulated = false
+    /// The run that carries it is to be cancelled.
+    package var isCancelled = false
+    package var isPaused = false
+}
+
+extension StoredTask {
+    /// The reason for the next run of a job.
+    package var reason: RunReason? {
+        guard let job = request.job else { return nil }
+        if isSimulated { return .asked }
+        if timing.deferrals > 0 { return .again }
+        let attempt = job.attempt(ofFailures: timing.failures)
+        if attempt > 0, job.isTriedAgain(afterFailures: timing.failures) { return .retry }
+        return trigger == nil ? .due : .trigger
+    }
 }
 
 extension TaskTiming {
     /// Timing of a task, corrected for a clock that was set back since it was written.
     init(_ task: StoredTask, at now: Timestamp) {
         self = task.timing
-        follow(task.writtenAt, earliest: task.request.earliestBegin, now: now)
+        follow(
+            task.writtenAt, earliest: task.request.earliestBegin,
+            isDaily: task.request.job?.daily != nil, now: now)
     }
 }
 
@@ -84,6 +101,7 @@ private struct TaskDefinition: Codable {
     var triggers: [TaskTrigger]?
     var staysWhenRequirementIsLost: Bool?
     var endsWithExpiration: Bool?
+    var job: JobDefinition?
 
     init(_ request: TaskRequest) {
         earliest = request.earliestBegin?.milliseconds
@@ -92,6 +110,7 @@ private struct TaskDefinition: Codable {
         triggers = request.triggers.isEmpty ? nil : request.triggers
         staysWhenRequirementIsLost = request.expiresWhenRequirementIsLost ? nil : true
         endsWithExpiration = request.returnsAfterExpiration ? nil : true
+        job = request.job.map { JobDefinition($0) }
     }
 
     func apply(to request: inout TaskRequest) {
@@ -101,6 +120,38 @@ private struct TaskDefinition: Codable {
         request.triggers = triggers ?? []
         request.expiresWhenRequirementIsLost = staysWhenRequirementIsLost != true
         request.returnsAfterExpiration = endsWithExpiration != true
+        request.job = job?.schedule
+    }
+}
+
+/// The stored form of a job's schedule; its deadline is a column.
+private struct JobDefinition: Codable {
+    var window: String?
+    var prefers: String?
+    var isDiscretionary: Bool?
+    var minute: Int?
+    var days: Int?
+    var retries: Int?
+
+    init(_ schedule: JobSchedule) {
+        window = schedule.window?.description
+        prefers = schedule.prefers?.names.joined(separator: ",")
+        isDiscretionary = schedule.isDiscretionary ? true : nil
+        minute = schedule.daily?.minute
+        days = schedule.daily?.days.bits
+        retries = schedule.retries
+    }
+
+    var schedule: JobSchedule {
+        var schedule = JobSchedule()
+        schedule.window = window.flatMap { TimeWindow(parsing: $0) }
+        schedule.prefers = prefers.flatMap { ConditionNeeds(parsing: $0) }
+        schedule.isDiscretionary = isDiscretionary == true
+        schedule.daily = minute.map { minute in
+            DailyMoment(minute: minute, days: days.flatMap(Weekdays.init(storedBits:)) ?? .all)
+        }
+        schedule.retries = retries
+        return schedule
     }
 }
 
@@ -113,7 +164,7 @@ enum TaskColumns {
         SELECT id, host, identifier, kind, definition, payload, urgent, expiresAt, submittedAt, \
         eligibility, readyAt, dueAt, mayBeginAt, waivesAt, windowAt, lastStart, failures, \
         deferrals, writtenAt, trigger, triggeredAt, launch, startedAt, firedBy, firedAt, \
-        simulated, emptyRuns FROM task
+        simulated, emptyRuns, paused FROM task
         """
 
     static func read(_ row: StoredRow) -> StoredTask {
@@ -123,6 +174,7 @@ enum TaskColumns {
             host: row.text(1))
         StoredJSON.decode(TaskDefinition.self, row.text(4))?.apply(to: &request)
         request.payload = row.optionalText(5)
+        request.job?.deadline = row.optionalTimestamp(7)
         var timing = TaskTiming(dueAt: row.timestamp(11))
         timing.mayBeginAt = row.timestamp(12)
         timing.waivesAt = row.optionalTimestamp(13)
@@ -131,7 +183,7 @@ enum TaskColumns {
         timing.failures = row.count(16)
         timing.deferrals = row.count(17)
         timing.emptyRuns = row.count(26)
-        return StoredTask(
+        var task = StoredTask(
             id: TaskID(rawValue: row.int64(0)), host: row.text(1), kind: kind, request: request,
             isUrgent: row.bool(6), expiresAt: row.optionalTimestamp(7),
             submittedAt: row.timestamp(8), eligibility: EligibilityKey(rawValue: row.int64(9)),
@@ -140,6 +192,9 @@ enum TaskColumns {
             launch: row.optionalInt64(21).map(LaunchID.init(rawValue:)),
             startedAt: row.optionalTimestamp(22), firedBy: fired(row, 23),
             isSimulated: row.bool(25))
+        task.isCancelled = row.int(25) == 2
+        task.isPaused = row.bool(27)
+        return task
     }
 
     private static func fired(_ row: StoredRow, _ column: Int32) -> FiredTrigger? {

@@ -43,6 +43,31 @@ struct TaskRows {
         TaskTiming.place(of: try connection.first("SELECT storeID FROM lease") { $0.text(0) } ?? "")
     }
 
+    /// Records a request that waits for its host, which is known.
+    ///
+    /// - Parameter isAsked: A client wants it to begin, whatever it waits for.
+    func insert(
+        _ request: TaskRequest, _ timing: TaskTiming, isPaused: Bool = false,
+        isAsked: Bool = false, now: Timestamp
+    ) throws -> StoredTask {
+        try connection.run(
+            """
+            INSERT INTO task (host, identifier, kind, definition, payload, triggers, \
+            submittedAt, eligibility, readyAt, dueAt, mayBeginAt, writtenAt, expiresAt, paused, \
+            simulated) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?9, ?7, ?10, ?11, ?12)
+            """, request.host, request.identifier,
+            (request.kind == .refresh ? DueTask.Kind.refresh : .processing).rawValue,
+            request.definition, request.payload, TriggerSet(request.triggers).rawValue, now,
+            request.eligibility.eligibility.rawValue, timing.dueAt, request.job?.deadline,
+            isPaused, isAsked)
+        let id = TaskID(rawValue: connection.lastInsertedRowID)
+        try write(timing, of: id, now: now)
+        guard let task = try find(id) else {
+            preconditionFailure("a request that was recorded is there")
+        }
+        return task
+    }
+
     /// Writes a new timing; the request is considered when it is due.
     func write(_ timing: TaskTiming, of id: TaskID, now: Timestamp) throws {
         try connection.run(
@@ -80,25 +105,5 @@ struct TaskRows {
             try write(timing, of: task.id, now: now)
         }
         try release(host)
-    }
-
-    func runs(of identifier: String, host: String, limit: Int) throws -> [TaskRun] {
-        try connection.all(
-            """
-            SELECT r.launch, r.trigger, r.startedAt, r.endedAt, r.result, r.expiration, r.kind, \
-            CASE l.ending WHEN ?4 THEN l.status END \
-            FROM taskRun r INDEXED BY taskRunByTask LEFT JOIN launch l ON l.id = r.launch \
-            WHERE r.host = ?1 AND r.identifier = ?2 ORDER BY r.id DESC LIMIT ?3
-            """, host, identifier, limit, LaunchEnding.exited.rawValue
-        ) { row in
-            var run = TaskRun(
-                kind: TaskKind(rawValue: row.text(6)) ?? .refresh, launch: row.int64(0),
-                triggers: FiredTrigger.events(row.optionalText(1) ?? ""),
-                startedAt: row.timestamp(2), endedAt: row.optionalTimestamp(3),
-                result: row.optionalText(4).flatMap(TaskResult.init(rawValue:)),
-                expiration: row.optionalText(5).flatMap(ExpirationReason.init(rawValue:)))
-            run.exitStatus = row.optionalInt(7)
-            return run
-        }
     }
 }

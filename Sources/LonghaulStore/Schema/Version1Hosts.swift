@@ -17,6 +17,8 @@ enum Version1Hosts {
           eventBudget REAL,
           -- Seconds of a launch for processing; NULL = default.
           taskBudget REAL,
+          -- JSON of how the command of a job is run (JobSettings); NULL = a host.
+          job TEXT,
           -- When it was registered.
           created INTEGER NOT NULL,
           -- Raised by clients to forget failures without writing the engine's columns.
@@ -128,14 +130,17 @@ enum Version1Hosts {
           payload TEXT,
           -- A wake-up that passes the back-off of its host.
           urgent INTEGER NOT NULL DEFAULT 0,
-          -- A wake-up that was not handed over by then is dropped.
+          -- A wake-up that was not handed over by then, or a job without a run, is dropped.
           expiresAt INTEGER,
           -- What a standing request waits for (TriggerSet); 0 = it is none.
           triggers INTEGER NOT NULL DEFAULT 0,
           -- When it was submitted.
           submittedAt INTEGER NOT NULL,
-          -- Clients write 1 to ask for a launch, or for the expiration of the one that carries it.
+          -- Clients write 1 to ask for a launch, or for the expiration of the one that carries it; 2
+          -- to cancel that run.
           simulated INTEGER NOT NULL DEFAULT 0,
+          -- 1 = a client has paused the job: no run begins but one that is asked for.
+          paused INTEGER NOT NULL DEFAULT 0,
           -- EligibilityKey: what must and should hold.
           eligibility INTEGER NOT NULL,
           -- When the engine considers it: later than due while its host cannot be launched.
@@ -182,8 +187,10 @@ enum Version1Hosts {
           identifier TEXT NOT NULL,
           -- refresh, processing.
           kind TEXT NOT NULL,
-          -- launch.id.
+          -- launch.id; 0 = there was none: the deadline had passed.
           launch INTEGER NOT NULL,
+          -- Why the run of a job began (RunReason); NULL = it is no job's.
+          reason TEXT,
           -- The triggers that were handed over, names with commas between.
           trigger TEXT,
           -- When the launch began.
@@ -226,7 +233,9 @@ enum Version1Hosts {
         WHERE launch IS NULL
         """,
         "CREATE INDEX taskByIdentifier ON task (identifier)",
-        "CREATE INDEX taskReady ON task (eligibility, readyAt) WHERE launch IS NULL",
+        """
+        CREATE INDEX taskReady ON task (eligibility, readyAt) WHERE launch IS NULL AND paused = 0
+        """,
         """
         CREATE INDEX taskWaives ON task (waivesAt) WHERE launch IS NULL AND waivesAt IS NOT NULL
         """,

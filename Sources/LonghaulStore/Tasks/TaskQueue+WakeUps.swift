@@ -1,7 +1,8 @@
 package import LonghaulCore
 
 extension TaskQueue {
-    /// Wake-ups that were not handed over in time are dropped, and why is remembered.
+    /// Wake-ups that were not handed over in time are dropped, and why is remembered; so are jobs
+    /// whose deadline has passed.
     func dropExpired(now: Timestamp) throws {
         let expired = try connection.all(
             TaskColumns.select + """
@@ -9,6 +10,11 @@ extension TaskQueue {
                 AND expiresAt <= ?1
                 """, now, read: TaskColumns.read)
         for task in expired {
+            if task.kind != .wakeUp {
+                try runs.missDeadline(task, now: now)
+                try rows.delete(task.id)
+                continue
+            }
             try log(task, now: now, launch: nil, obstacle: try obstacle(of: task))
             try rows.delete(task.id)
         }

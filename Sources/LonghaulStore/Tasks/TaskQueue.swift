@@ -24,6 +24,7 @@ package struct TaskHead: Sendable {
 package struct TaskQueue {
     let connection: Connection
     var rows: TaskRows { TaskRows(connection) }
+    var runs: TaskRunRows { TaskRunRows(connection) }
 
     static func hasAny(_ connection: Connection) throws -> Bool {
         try connection.first("SELECT EXISTS (SELECT 1 FROM task)") { $0.bool(0) } ?? false
@@ -87,10 +88,11 @@ package struct TaskQueue {
         try connection.all(
             """
             WITH RECURSIVE k(e) AS (
-            SELECT min(eligibility) FROM task INDEXED BY taskReady WHERE launch IS NULL
+            SELECT min(eligibility) FROM task INDEXED BY taskReady \
+            WHERE launch IS NULL AND paused = 0
             UNION ALL
             SELECT (SELECT min(eligibility) FROM task INDEXED BY taskReady \
-            WHERE launch IS NULL AND eligibility > k.e) FROM k WHERE k.e IS NOT NULL)
+            WHERE launch IS NULL AND paused = 0 AND eligibility > k.e) FROM k WHERE k.e IS NOT NULL)
             SELECT e FROM k WHERE e IS NOT NULL
             """
         ) { EligibilityKey(rawValue: $0.int64(0)) }
@@ -100,7 +102,7 @@ package struct TaskQueue {
         try connection.all(
             TaskColumns.select + """
                  INDEXED BY taskReady WHERE eligibility = ?1 AND launch IS NULL \
-                AND readyAt <= ?2 ORDER BY readyAt LIMIT ?3
+                AND paused = 0 AND readyAt <= ?2 ORDER BY readyAt LIMIT ?3
                 """, key.rawValue, now, limit, read: TaskColumns.read)
     }
 
@@ -108,7 +110,7 @@ package struct TaskQueue {
         try connection.first(
             """
             SELECT min(readyAt) FROM task INDEXED BY taskReady WHERE eligibility = ?1 \
-            AND launch IS NULL AND readyAt > ?2 AND readyAt < ?3
+            AND launch IS NULL AND paused = 0 AND readyAt > ?2 AND readyAt < ?3
             """, key.rawValue, now, Timestamp.distantFuture
         ) { $0.optionalTimestamp(0) } ?? nil
     }
@@ -155,7 +157,7 @@ package struct TaskQueue {
             head.due += try connection.all(
                 TaskColumns.select + """
                      INDEXED BY taskPending WHERE host = ?1 AND launch IS NULL \
-                    AND mayBeginAt <= ?2 AND readyAt > ?2
+                    AND paused = 0 AND mayBeginAt <= ?2 AND readyAt > ?2
                     """, host, now, read: TaskColumns.read
             ).filter { !known.contains($0.id) && isOpen($0.eligibility) }
         }
@@ -172,7 +174,7 @@ package struct TaskQueue {
         head.due += try connection.all(
             TaskColumns.select + """
                  INDEXED BY taskWindow WHERE launch IS NULL AND windowAt IS NOT NULL \
-                AND mayBeginAt <= ?1 AND readyAt > ?1 LIMIT ?2
+                AND paused = 0 AND mayBeginAt <= ?1 AND readyAt > ?1 LIMIT ?2
                 """, now, Limits.tasksPerDecision, read: TaskColumns.read
         ).filter { task in
             guard !known.contains(task.id), isOpen(task.eligibility) else { return false }
@@ -270,6 +272,7 @@ package struct TaskQueue {
         var timing = task.timing
         timing.dueAt = at
         timing.mayBeginAt = at
+        timing.waivesAt = task.request.preferencesEnd(due: at)
         try rows.write(timing, of: task.id, now: now)
     }
 
@@ -305,18 +308,7 @@ package struct TaskQueue {
                 WHERE id = ?1
                 """, id, launch, now)
             if task.kind == .wakeUp { continue }
-            try connection.run(
-                """
-                INSERT INTO taskRun (host, identifier, kind, launch, trigger, startedAt) \
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-                """, task.host, task.request.identifier, task.request.kind.rawValue, launch,
-                task.trigger?.text, now)
-            try connection.run(
-                """
-                DELETE FROM taskRun WHERE host = ?1 AND identifier = ?2 AND endedAt IS NOT NULL \
-                AND id NOT IN (SELECT id FROM taskRun WHERE host = ?1 AND identifier = ?2 \
-                ORDER BY id DESC LIMIT ?3)
-                """, task.host, task.request.identifier, Limits.taskRunsKept)
+            try runs.begin(task, in: launch, now: now)
         }
     }
 
@@ -327,7 +319,8 @@ package struct TaskQueue {
     /// Records how a task of a launch ended. `false` = the launch carries no task of that name, or
     /// it has a result already.
     package func settle(
-        _ identifier: String, of launch: LaunchID, _ end: TaskEnd, now: Timestamp
+        _ identifier: String, of launch: LaunchID, _ end: TaskEnd, now: Timestamp,
+        _ time: LocalTime = .utc
     ) throws -> Bool {
         // A resident process may have reported it.
         try connection.run(
@@ -336,27 +329,31 @@ package struct TaskQueue {
             $0.kind != .wakeUp && $0.request.identifier == identifier
         }
         guard let found else { return false }
-        try settle(found, end, now: now)
+        try settle(found, end, now: now, time)
         return true
     }
 
     /// The launch has ended: so do those of its tasks that have no result.
-    func settleAll(of launch: LaunchID, _ outcome: LaunchOutcome, now: Timestamp) throws {
+    func settleAll(
+        of launch: LaunchID, _ outcome: LaunchOutcome, now: Timestamp, _ time: LocalTime
+    ) throws {
         let end = TaskEnd(outcome)
         for task in try rows.carried(by: launch) {
             if task.kind == .wakeUp {
                 try settleWakeUp(task, isHandled: outcome.isSuccess, now: now)
             } else {
-                try settle(task, end, now: now)
+                try settle(task, end, now: now, time)
             }
         }
         // The requests of these tasks were cancelled while they ran.
-        try logEnd(of: launch, identifier: nil, end, now: now)
+        try runs.end(of: launch, identifier: nil, end, now: now)
     }
 
-    private func settle(_ task: StoredTask, _ end: TaskEnd, now: Timestamp) throws {
+    private func settle(
+        _ task: StoredTask, _ end: TaskEnd, now: Timestamp, _ time: LocalTime
+    ) throws {
         if let launch = task.launch {
-            try logEnd(of: launch, identifier: task.request.identifier, end, now: now)
+            try runs.end(of: launch, identifier: task.request.identifier, end, now: now)
         }
         // A request that was submitted meanwhile takes its place.
         if let next = try rows.pending(task.request.identifier, of: task.host) {
@@ -365,7 +362,7 @@ package struct TaskQueue {
         }
         let decision = TaskSettlement.decide(
             task.request, TaskTiming(task, at: now), end, started: task.startedAt ?? now,
-            place: try rows.place(), now: now)
+            place: try rows.place(), now: now, time)
         guard case .again(let timing) = decision else { return try rows.delete(task.id) }
         try connection.run(
             """
@@ -392,23 +389,6 @@ package struct TaskQueue {
         timing.emptyRuns = task.timing.emptyRuns
         timing.skip(afterEmpty: end, of: next.request, place: try rows.place(), now: now)
         try rows.write(timing, of: next.id, now: now)
-    }
-
-    private func logEnd(
-        of launch: LaunchID, identifier: String?, _ end: TaskEnd, now: Timestamp
-    ) throws {
-        var result: TaskResult?
-        var expiration: ExpirationReason?
-        switch end {
-        case .result(let known): result = known
-        case .expired(let reason): expiration = reason
-        case .lost: break
-        }
-        try connection.run(
-            """
-            UPDATE taskRun SET endedAt = ?3, result = ?4, expiration = ?5 WHERE launch = ?1 \
-            AND (?2 IS NULL OR identifier = ?2) AND endedAt IS NULL
-            """, launch, identifier, now, result?.rawValue, expiration?.rawValue)
     }
 
     // MARK: - Clock

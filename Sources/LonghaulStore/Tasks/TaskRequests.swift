@@ -29,22 +29,9 @@ package struct TaskRequests {
             let timing = TaskTiming(
                 request, replacing: before, place: try rows.place(), now: now)
             if let replaced { try rows.delete(replaced.id) }
-            let key = request.eligibility
-            try connection.run(
-                """
-                INSERT INTO task (host, identifier, kind, definition, payload, triggers, \
-                submittedAt, eligibility, readyAt, dueAt, mayBeginAt, writtenAt) \
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?9, ?7)
-                """, host, request.identifier,
-                (request.kind == .refresh ? DueTask.Kind.refresh : .processing).rawValue,
-                request.definition, request.payload, TriggerSet(request.triggers).rawValue, now,
-                key.eligibility.rawValue, timing.dueAt)
-            let id = TaskID(rawValue: connection.lastInsertedRowID)
-            try rows.write(timing, of: id, now: now)
-            guard let task = try rows.find(id) else {
-                preconditionFailure("a request that was recorded is there")
-            }
-            return task
+            var request = request
+            request.host = host
+            return try rows.insert(request, timing, now: now)
         }
     }
 
@@ -150,10 +137,13 @@ package struct TaskRequests {
                 + " name one, as `--host \(names[0])`")
     }
 
-    /// Requests among these that still wait, wake-ups among them.
+    /// Requests among these that still wait, wake-ups among them; of jobs those that were not
+    /// paused meanwhile, or that a client has asked for.
     package func waiting(_ ids: [TaskID]) throws(LonghaulError) -> [StoredTask] {
         try store.snapshot { connection in
-            try ids.compactMap { try TaskRows(connection).find($0) }.filter { $0.launch == nil }
+            try ids.compactMap { try TaskRows(connection).find($0) }.filter {
+                $0.launch == nil && (!$0.isPaused || $0.isSimulated)
+            }
         }
     }
 
@@ -179,7 +169,7 @@ package struct TaskRequests {
         of identifier: String, host: String
     ) throws(LonghaulError) -> [TaskRun] {
         try store.access {
-            try TaskRows($0).runs(of: identifier, host: host, limit: Limits.taskRunsKept)
+            try TaskRunRows($0).all(of: identifier, host: host, limit: Limits.taskRunsKept)
         }
     }
 
@@ -251,7 +241,8 @@ package struct TaskRequests {
     /// stays so. A launch that begins for something else takes it along.
     package func wake(_ host: String, _ wakeUp: WakeUp, now: Timestamp) throws(LonghaulError) {
         try store.write(.durable) { connection in
-            guard try HostRows(connection).find(host) != nil else { throw noSuchHost(host) }
+            guard let known = try HostRows(connection).find(host) else { throw noSuchHost(host) }
+            try known.checkIsNoJob()
             let rows = TaskRows(connection)
             let identifier = wakeUp.identifier ?? ""
             let waiting = try rows.pending(identifier, of: host, isWakeUp: true)

@@ -65,6 +65,9 @@ import Testing
         Row("idle", "idle=yes"),
         Row("idle", "idle=no", .idle, preferred: .idle),
         Row("idle", "", .idle),
+        Row("saver=off", "saver=off"),
+        Row("saver=off", "saver=on", .saver, preferred: .saver),
+        Row("saver=off", "", .saver),
         Row("battery=50", "battery=50"),
         Row("battery=50", "battery=49", .battery, preferred: .battery),
         Row("battery=50", "battery=10,power=external"),
@@ -87,8 +90,8 @@ import Testing
     }
 
     @Test func discretionaryPrefersAGoodMoment() throws {
-        let bad = "power=battery,network=metered,idle=no"
-        #expect(try held(discretionary: true, by: bad) == [.power, .unmetered, .idle])
+        let bad = "power=battery,network=metered,idle=no,saver=on"
+        #expect(try held(discretionary: true, by: bad) == [.power, .unmetered, .idle, .saver])
         #expect(try held(discretionary: true, by: "").isEmpty)
         #expect(try held(prefer: "none", discretionary: true, by: bad).isEmpty)
         #expect(try held(prefer: "idle", discretionary: true, by: bad) == [.idle])

@@ -60,6 +60,7 @@ import Testing
             try await changes(teller)
             try await tellsPrograms(teller)
             try await asksForTasks(teller)
+            try await runsJobs(teller)
             try await isEngine(teller)
         }
     }
@@ -161,12 +162,29 @@ import Testing
         _ = try await teller.home.run("host", "remove", "com.example.feed")
     }
 
+    private func runsJobs(_ teller: Teller) async throws {
+        let job = "job"
+        try await teller.tell(
+            "longhaul job add backup --at 02:30 --days Mon-Fri --require power"
+                + " -- tar -czf /home/me/b.tgz a.iso", under: job)
+        try await teller.tell("longhaul job add check --retries 0 -- ls nothing", under: job)
+        try await teller.tell("longhaul run --max-time 2s", under: job)
+        try await teller.tell("longhaul job list", under: job)
+        try await teller.tell("longhaul job show check", under: job)
+        try await teller.tell("longhaul job log check", under: job)
+        try await teller.tell("longhaul job show check --json", under: job)
+        try await teller.tell("longhaul job remove check", under: job)
+        try await teller.tell("longhaul job run check", under: job, status: 4)
+        _ = try await teller.home.run("job", "remove", "backup")
+    }
+
     private func isEngine(_ teller: Teller) async throws {
         _ = try await teller.home.run("enqueue", teller.server.url("g.iso?size=2M"))
         try await teller.tell("longhaul run", under: "run")
         try await teller.tell("longhaul run --max-time 1s --json", under: "run")
         try await teller.tell(
-            "longhaul conditions --set power=battery,battery=40,network=metered,idle=no",
+            "longhaul conditions --set"
+                + " power=battery,battery=40,network=metered,idle=no,saver=off",
             under: "conditions")
         try await teller.tell("longhaul conditions --json", under: "conditions")
         try await teller.tell("longhaul doctor", under: "doctor")

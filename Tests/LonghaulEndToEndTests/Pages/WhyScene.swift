@@ -68,6 +68,9 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
             reasons: ["unmetered"]),
         given("A machine in use", "idle=no", "--require", "idle", reasons: ["idle"]),
         given(
+            "Power saving", "power=external,network=unmetered,idle=yes,saver=on",
+            "--discretionary", reasons: ["saver"]),
+        given(
             "What is not known", "power=unknown", "--require", "power", reasons: ["power"]),
         given(
             "Preferences", "power=battery,network=metered,idle=no", "--discretionary",

@@ -50,13 +50,14 @@ package final class MockBus {
     }
 
     package enum Service: Sendable {
-        case upower, networkManager, logind
+        case upower, networkManager, logind, powerProfiles
 
         var template: String {
             switch self {
             case .upower: "upower"
             case .networkManager: "networkmanager"
             case .logind: "logind"
+            case .powerProfiles: "power_profiles_daemon"
             }
         }
 
@@ -65,6 +66,7 @@ package final class MockBus {
             case .upower: "org.freedesktop.UPower"
             case .networkManager: "org.freedesktop.NetworkManager"
             case .logind: "org.freedesktop.login1"
+            case .powerProfiles: "net.hadess.PowerProfiles"
             }
         }
 
@@ -138,7 +140,7 @@ package final class MockBus {
 extension MockBus.Service {
     fileprivate var interface: String {
         switch self {
-        case .upower, .networkManager: name
+        case .upower, .networkManager, .powerProfiles: name
         case .logind: "org.freedesktop.login1.Manager"
         }
     }

@@ -1,0 +1,153 @@
+import ArgumentParser
+import Longhaul
+
+struct JobAdd: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Record a job that stays; one of that name is replaced.",
+        discussion: """
+            Prints when it runs. Without --every, --at and --on it runs at once, and then when \
+            `job run` asks for it. The command is run by no shell, with the working directory of \
+            this one and its PATH, HOME, LANG, LC_*, USER, LOGNAME, SHELL and TZ.
+
+            With --every there is one run in each interval. Within the tolerance it prefers \
+            external power, an unmetered network and an idle machine, or what --prefer says; at \
+            the end of the tolerance it runs without them. The first run is due at once.
+
+            The events of --on are online, network-change, power, battery, resume, boot and mount.
+
+              longhaul job add backup --every 1d --require power -- restic backup /home/ada
+              longhaul job add mirror --at 02:30 --window 02:30-06:00 -- rsync -a /srv/ b:/srv
+              longhaul job add mail --on online,resume -- mbsync -a
+
+            \(ExitStatus.help([.done, .refused, .usage, .storeUnavailable]))
+            """)
+
+    @Argument(help: "The job's name: letters, digits, '.', '_' and '-'.")
+    var name: String
+
+    @Argument(
+        parsing: .postTerminator, help: "After --: the command and its arguments.",
+        completion: .shellCommand("compgen -c"))
+    var command: [String] = []
+
+    @Option(help: ArgumentHelp("Repeat it: 1s to 365d.", valueName: "duration"))
+    var every: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How much earlier than that a run may come (default: half).", valueName: "duration"))
+    var tolerance: String?
+
+    @Option(help: ArgumentHelp("Repeat it at this time of day: 02:30.", valueName: "hh:mm"))
+    var at: String?
+
+    @Option(help: ArgumentHelp("Only on these days: Mon-Fri or Sat,Sun.", valueName: "days"))
+    var days: String?
+
+    @Option(
+        name: .customLong("on"),
+        help: ArgumentHelp(
+            "Each time the machine changes so (a list, repeatable).", valueName: "event"),
+        completion: .list(TaskTrigger.allCases.map(\.rawValue)))
+    var events: [String] = []
+
+    @OptionGroup var when: JobConditionOptions
+    @OptionGroup var how: JobRunOptions
+    @OptionGroup var start: StartOptions
+    @OptionGroup var output: OutputOptions
+
+    /// The default number of retries of a due run.
+    static let retries = 3
+
+    func validate() throws {
+        if tolerance != nil, every == nil {
+            throw ValidationError("--tolerance is a part of --every")
+        }
+        if days != nil, at == nil { throw ValidationError("--days is a part of --at") }
+        if [every != nil, at != nil, !events.isEmpty].count(where: { $0 }) > 1 {
+            throw ValidationError("--every, --at and --on exclude each other")
+        }
+    }
+
+    func request(_ context: InputContext) throws(LonghaulError) -> TaskRequest {
+        var request = try when.request(context)
+        if when.retries == nil { request.job?.retries = Self.retries }
+        if let every {
+            request.repetition = TaskRepetition(
+                interval: try OptionText.duration(every, "--every"),
+                tolerance: try tolerance.map { text throws(LonghaulError) in
+                    try OptionText.duration(text, "--tolerance")
+                })
+        }
+        if let at { request.job?.daily = try OptionText.daily(at, days: days, "--at") }
+        if !events.isEmpty { request.triggers = try OptionText.triggers(events, "--on") }
+        return request
+    }
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let isStarted = try start.isWanted()
+        let context = InputContext.current()
+        let queue = try TransferQueue()
+        let name = try queue.jobs.add(
+            name, try JobRunOptions.command(command, context), try how.settings(context),
+            try request(context))
+        start.start(queue, on: console)
+        var job = try queue.jobs.find(name)
+        // A job that waits for an engine only begins with the one that starts now.
+        if isStarted { job.waitingFor.removeAll { $0.reason == .engine } }
+        if console.isJSON {
+            try console.line { job.write(to: &$0) }
+        } else {
+            try console.line(JobText(time: .current()).added(job))
+            start.sayWhatAReboot(ends: queue, on: console)
+        }
+        return .done
+    }
+}
+
+struct JobOnce: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "once", abstract: "Run a command once, when the machine is right.",
+        discussion: """
+            Prints the name of the job. A run that fails is tried again until it succeeds or its \
+            deadline has passed. What is left of the job is removed by `job remove`.
+
+              longhaul job once --require power,idle -- make -C ~/src/main check
+              longhaul job once --earliest 22:00 --deadline 12h --prefer unmetered -- apt-get -yd upgrade
+
+            \(ExitStatus.help([.done, .refused, .usage, .storeUnavailable]))
+            """)
+
+    @Argument(
+        parsing: .postTerminator, help: "After --: the command and its arguments.",
+        completion: .shellCommand("compgen -c"))
+    var command: [String] = []
+
+    @Option(help: "Its name (default: job-N).")
+    var name: String?
+
+    @OptionGroup var when: JobConditionOptions
+    @OptionGroup var how: JobRunOptions
+    @OptionGroup var start: StartOptions
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        _ = try start.isWanted()
+        let context = InputContext.current()
+        var settings = try how.settings(context)
+        settings.isOnce = true
+        let queue = try TransferQueue()
+        let name = try queue.jobs.add(
+            name, try JobRunOptions.command(command, context), settings,
+            try when.request(context))
+        start.start(queue, on: console)
+        if console.isJSON {
+            let job = try queue.jobs.find(name)
+            try console.line { job.write(to: &$0) }
+        } else {
+            try console.line(name)
+            start.sayWhatAReboot(ends: queue, on: console)
+        }
+        return .done
+    }
+}

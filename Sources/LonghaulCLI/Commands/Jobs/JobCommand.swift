@@ -1,0 +1,169 @@
+import ArgumentParser
+import Longhaul
+
+struct JobCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "job",
+        abstract: "Run any command when the machine is right: daily, on power, after a missed day.",
+        discussion: """
+            A job is recorded on disk and survives this process, the engine and the machine. It \
+            never runs twice at a time, and runs that were missed are made up for by one.
+
+              longhaul job add backup --every 1d --require power,unmetered -- restic backup ~/docs
+              longhaul job add fetch --at 07:30 --days Mon-Fri -- git -C ~/src/main fetch
+              longhaul job once --require idle -- make -C ~/src/main check
+              longhaul job log -f backup
+
+            An exit status of 0 is success, 75 puts the run off without a failure, and any other \
+            is a failure: it is tried again after 60s, doubled up to 1h.
+            """,
+        subcommands: [
+            JobAdd.self, JobOnce.self, JobList.self, JobShow.self, JobWhy.self, JobLogCommand.self,
+            JobRun.self, JobPause.self, JobResume.self, JobCancel.self, JobRemove.self,
+        ])
+}
+
+/// Says which job is meant.
+struct JobName: ParsableArguments {
+    @Argument(help: "The job's name.")
+    var name: String
+}
+
+extension JobName {
+    /// Prints the job as it is now, for programs.
+    func report(_ queue: TransferQueue, on console: Console) throws -> ExitStatus {
+        if console.isJSON {
+            let job = try queue.jobs.find(name)
+            try console.line { job.write(to: &$0) }
+        }
+        return .done
+    }
+}
+
+struct JobList: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "All jobs, by name.",
+        discussion: ExitStatus.help([.done, .usage, .storeUnavailable]))
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let jobs = try TransferQueue().jobs.all()
+        if console.isJSON {
+            for job in jobs { try console.line { job.write(to: &$0) } }
+            return .done
+        }
+        let terminal = TerminalFacts.of(1)
+        for line in JobText(time: .current()).table(jobs, terminal) { try console.line(line) }
+        return .done
+    }
+}
+
+struct JobShow: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "All about one job: when it runs, and its last runs.",
+        discussion: ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
+
+    @OptionGroup var which: JobName
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let job = try TransferQueue().jobs.find(which.name)
+        if console.isJSON {
+            try console.line { job.write(to: &$0) }
+            return .done
+        }
+        for line in JobText(time: .current()).lines(job) { try console.line(line) }
+        return .done
+    }
+}
+
+struct JobWhy: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "why", abstract: "Say why a job does not run now, and when it will.",
+        discussion: ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
+
+    @OptionGroup var which: JobName
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let job = try TransferQueue().jobs.find(which.name)
+        if console.isJSON {
+            try console.line { job.write(to: &$0) }
+            return .done
+        }
+        for line in JobText(time: .current()).why(job) { try console.line(line) }
+        return .done
+    }
+}
+
+struct JobPause: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause",
+        abstract: "Begin no run any more, but what `job run` asks for; a run goes on.",
+        discussion: ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
+
+    @OptionGroup var which: JobName
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let queue = try TransferQueue()
+        try queue.jobs.setPaused(which.name, true)
+        return try which.report(queue, on: console)
+    }
+}
+
+struct JobResume: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume", abstract: "Begin runs again; one that was missed is made up for.",
+        discussion: ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
+
+    @OptionGroup var which: JobName
+    @OptionGroup var start: StartOptions
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let queue = try TransferQueue()
+        try queue.jobs.setPaused(which.name, false)
+        start.start(queue, on: console)
+        return try which.report(queue, on: console)
+    }
+}
+
+struct JobCancel: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cancel",
+        abstract: "End the run (SIGTERM, and SIGKILL after --grace); the next one stays due.",
+        discussion: """
+            Of `job once` a run that waits is given up. A cancelled run is no failure.
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
+            """)
+
+    @OptionGroup var which: JobName
+    @OptionGroup var start: StartOptions
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let queue = try TransferQueue()
+        try queue.jobs.cancel(which.name)
+        // Without an engine there is nothing that could end the run.
+        start.start(queue, on: console)
+        return try which.report(queue, on: console)
+    }
+}
+
+struct JobRemove: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Forget a job with its runs and their logs.",
+        discussion: ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
+
+    @OptionGroup var which: JobName
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        try TransferQueue().jobs.remove(which.name)
+        try console.removed(which.name)
+        return .done
+    }
+}

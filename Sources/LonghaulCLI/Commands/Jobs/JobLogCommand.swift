@@ -1,0 +1,136 @@
+import ArgumentParser
+import Longhaul
+import LonghaulPlatform
+
+struct JobLogCommand: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log", abstract: "The output of a run, both streams, with times.",
+        discussion: """
+            Shows the last run. The logs of the last ten runs are kept, of each the first and the \
+            last 512 KiB. An exclamation mark is before what came from standard error.
+
+              longhaul job log backup
+              longhaul job log -f backup
+              longhaul job log backup --run 17 --json | jq -r 'select(.stream == "errors").text'
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable, .interrupted]))
+            """)
+
+    @OptionGroup var which: JobName
+
+    @Flag(name: .shortAndLong, help: "Go on until the run has ended; wait for one if none was.")
+    var follow = false
+
+    @Option(help: ArgumentHelp("The run, by its number (default: the last).", valueName: "number"))
+    var run: Int64?
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let queue = try TransferQueue()
+        if follow { Signals.watch() }
+        let reader = JobOutput(queue, which.name)
+        let job = try queue.jobs.find(which.name)
+        guard let number = try run ?? job.lastRun ?? (follow ? reader.nextRun(after: 0) : nil)
+        else {
+            if follow { return .interrupted }
+            throw LonghaulError(
+                .noSuchTask, "the job \(TerminalText.shown(which.name)) has had no run")
+        }
+        let time = TimeText.current()
+        let isOver = try reader.read(number, following: follow) { line in
+            try show(line, of: number, time, on: console)
+        }
+        if isOver == nil {
+            throw LonghaulError(
+                .noSuchTask,
+                "of run \(number) of the job \(TerminalText.shown(which.name)) no log is left")
+        }
+        return isOver == true ? .done : .interrupted
+    }
+
+    private func show(
+        _ part: JobOutput.Part, of run: Int64, _ time: TimeText, on console: Console
+    ) throws {
+        switch part {
+        case .leftOut(let bytes):
+            if console.isJSON { return }
+            try console.line("… \(Units.size(bytes)) were not kept …")
+        case .line(let line) where console.isJSON:
+            try console.line { json in
+                json.object {
+                    $0.field("run", run)
+                    $0.field("at", line.at)
+                    $0.field("stream", line.stream == .errors ? "errors" : "output")
+                    $0.field("text", line.text)
+                }
+            }
+        case .line(let line):
+            let mark = line.stream == .errors ? "! " : "  "
+            let text = console.isTerminal ? TerminalText.shown(line.text) : line.text
+            try console.line(time.full(line.at) + mark + text)
+        }
+    }
+}
+
+/// The output of the runs of a job, as it comes.
+struct JobOutput {
+    enum Part {
+        case line(JobLog.Line)
+        /// So many bytes of a long log were not kept.
+        case leftOut(Int64)
+    }
+
+    private let queue: TransferQueue
+    private let name: String
+    private let changes: StoreChanges
+
+    init(_ queue: TransferQueue, _ name: String) {
+        self.queue = queue
+        self.name = name
+        changes = StoreChanges(of: queue)
+    }
+
+    /// Waits for a run with a higher number; `nil` = a signal has asked to stop.
+    func nextRun(after number: Int64) throws -> Int64? {
+        while Signals.received == nil {
+            if let last = try queue.jobs.find(name).lastRun, last > number { return last }
+            changes.wait(timeout: Limits.followPollSeconds)
+        }
+        return nil
+    }
+
+    /// Reads a log to its end.
+    ///
+    /// - Parameter isFollowing: The end is that of the run, as it is recorded.
+    /// - Returns: `nil` = there is no log; `false` = a signal has asked to stop.
+    func read(
+        _ run: Int64, following isFollowing: Bool, show: (Part) throws -> Void
+    ) throws -> Bool? {
+        let log = queue.jobs.log(of: name, run: run)
+        var cursor = JobLog.Cursor()
+        while Signals.received == nil {
+            // Asked before the last lines are read: what the run wrote is there by then.
+            let isOver = try !isFollowing || end(of: run) != nil
+            guard var lines = log.read(&cursor) else { return nil }
+            while !lines.isEmpty {
+                if cursor.leftOut > 0 { try show(.leftOut(cursor.leftOut)) }
+                for line in lines { try show(.line(line)) }
+                lines = log.read(&cursor) ?? []
+            }
+            if isOver { return true }
+            changes.wait(timeout: Limits.jobLogPollSeconds)
+        }
+        return false
+    }
+
+    /// The end of a run; `nil` = it is running.
+    func end(of run: Int64) throws -> TaskRun? {
+        let runs = try queue.jobs.find(name).runs
+        guard let known = runs.first(where: { $0.launch == run }) else {
+            // So many others have followed that it is forgotten.
+            return TaskRun(launch: run, startedAt: Timestamp(milliseconds: 0))
+        }
+        return known.endedAt == nil ? nil : known
+    }
+}

@@ -1,0 +1,195 @@
+import ArgumentParser
+import Longhaul
+import LonghaulPlatform
+
+/// The options that say what a run waits for.
+struct JobConditionOptions: ParsableArguments {
+    /// The fate of a run whose requirement does not hold any more.
+    enum WhenLost: String, CaseIterable, ExpressibleByArgument {
+        /// The run is asked to end, and comes again when the requirement holds.
+        case stop
+        /// The run goes on.
+        case `continue`
+    }
+
+    @Option(
+        help: ArgumentHelp(
+            "Not before: 2030-01-31T22:00:00Z, 2030-01-31, 22:00, tomorrow, +2h30m, now.",
+            valueName: "time"))
+    var earliest: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Only at this time of day: 01:00-06:00, 22:00-06:00.", valueName: "window"))
+    var window: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "No run begins from then on: a time, or a duration (12h).", valueName: "when"))
+    var deadline: String?
+
+    @Option(
+        name: .customLong("require"),
+        help: ArgumentHelp(
+            "Only with power, unmetered, idle, network, battery=50 (a list).", valueName: "what"))
+    var requires: [String] = []
+
+    @Option(
+        name: .customLong("prefer"),
+        help: ArgumentHelp(
+            "Wait for these, at most a day or half of the time to the deadline (a list).",
+            valueName: "what"))
+    var prefers: [String] = []
+
+    @Flag(help: "Let the engine pick the moment: prefers power, an unmetered network, idleness.")
+    var discretionary = false
+
+    @Option(
+        help: ArgumentHelp(
+            "What to do with a run when a requirement is lost (default: stop).",
+            valueName: "stop|continue"))
+    var whenLost: WhenLost = .stop
+
+    @Option(
+        help: ArgumentHelp(
+            "How often a run is tried again that failed (default: 3; of job once, without end).",
+            valueName: "count"))
+    var retries: String?
+
+    /// A request without a name and with the schedule of a job.
+    func request(_ context: InputContext) throws(LonghaulError) -> TaskRequest {
+        var request = TaskRequest(identifier: "job", kind: .processing)
+        var schedule = JobSchedule()
+        if let earliest {
+            request.earliestBegin = try OptionText.moment(earliest, "--earliest", context)
+        }
+        if let window { schedule.window = try OptionText.window(window, "--window") }
+        if let deadline {
+            let begin = max(request.earliestBegin ?? context.now, context.now)
+            switch try OptionText.deadline(
+                deadline, "--deadline", context, earliest: request.earliestBegin)
+            {
+            case .at(let time): schedule.deadline = time
+            case .after(let seconds): schedule.deadline = begin + seconds
+            }
+        }
+        if !requires.isEmpty {
+            request.requirements = try OptionText.needs(requires, "--require")
+        }
+        if !prefers.isEmpty { schedule.prefers = try OptionText.needs(prefers, "--prefer") }
+        schedule.isDiscretionary = discretionary
+        if let retries { schedule.retries = try OptionText.retries(retries, "--retries") }
+        request.expiresWhenRequirementIsLost = whenLost == .stop
+        request.job = schedule
+        return request
+    }
+}
+
+/// The options that say how the command is run.
+struct JobRunOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Ask a run to end after this time (default: never).", valueName: "duration"))
+    var maxTime: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "From SIGTERM to SIGKILL of a run that is to end (default: 30s).",
+            valueName: "duration"))
+    var grace: String?
+
+    @Option(
+        name: .customLong("env"),
+        help: ArgumentHelp("Set a variable of the command (repeatable).", valueName: "K=V"))
+    var variables: [String] = []
+
+    @Option(
+        help: "Run it in this directory (default: the present one).", completion: .directory)
+    var directory: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "0 = usual priority; 1 to 19 = lower, and the disk only when it is free (default: 10).",
+            valueName: "number"))
+    var nice: String?
+
+    /// The variables that a command keeps of the one that made its job; `LC_*` too.
+    private static let kept: Set<String> = [
+        "PATH", "HOME", "LANG", "USER", "LOGNAME", "SHELL", "TZ",
+    ]
+
+    func settings(
+        _ context: InputContext, environment: [String: String] = Environment.all()
+    ) throws(LonghaulError) -> JobSettings {
+        let place: String
+        if let directory {
+            place = try context.absolute(directory)
+        } else {
+            place = try context.directory.get()
+        }
+        var settings = JobSettings(
+            directory: place,
+            environment: environment.filter {
+                Self.kept.contains($0.key) || $0.key.hasPrefix("LC_")
+            })
+        for text in variables {
+            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts[0].isEmpty, !parts[0].hasPrefix("LONGHAUL_") else {
+                throw .usage("--env: a variable is NAME=VALUE, and LONGHAUL_… is not for jobs")
+            }
+            settings.environment[String(parts[0])] = String(parts[1])
+        }
+        if let maxTime {
+            settings.maxSeconds = try OptionText.duration(maxTime, "--max-time")
+            if settings.maxSeconds == 0 { throw .usage("--max-time: no run would begin") }
+        }
+        if let grace { settings.graceSeconds = try OptionText.duration(grace, "--grace") }
+        if let nice {
+            guard let number = Int(nice), (0...19).contains(number) else {
+                throw .usage("--nice: '\(TerminalText.shown(nice))' is not 0 to 19")
+            }
+            settings.nice = number
+        }
+        return settings
+    }
+
+    /// The command with its program by absolute path, as a shell would find it now.
+    static func command(
+        _ words: [String], _ context: InputContext,
+        environment: [String: String] = Environment.all()
+    ) throws(LonghaulError) -> [String] {
+        guard let program = words.first, !program.isEmpty else {
+            throw .usage("say which command: -- COMMAND ARG…")
+        }
+        let places =
+            program.contains("/")
+            ? [try context.absolute(program)]
+            : (environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
+                .filter { $0.isAbsolutePath }.map { "\($0)/\(program)" }
+        guard let found = places.first(where: { Executable.obstacle($0) == nil }) else {
+            throw .usage("there is no command \(TerminalText.shown(program)) that can be run")
+        }
+        return [found] + words.dropFirst()
+    }
+}
+
+extension OptionText {
+    static func daily(
+        _ text: String, days: String?, _ name: String
+    ) throws(LonghaulError) -> DailyMoment {
+        var among = Weekdays.all
+        if let days {
+            guard let known = Weekdays(parsing: days) else {
+                throw .usage(
+                    "--days: '\(TerminalText.shown(days))' is not understood; days are Mon-Fri or"
+                        + " Sat,Sun")
+            }
+            among = known
+        }
+        guard let moment = DailyMoment(parsing: text, days: among) else {
+            throw .usage(
+                "\(name): '\(TerminalText.shown(text))' is not understood; a time of day is 02:30")
+        }
+        return moment
+    }
+}

@@ -1,0 +1,65 @@
+/// The part of a job's request that the request of a program does not have.
+package struct JobSchedule: Hashable, Sendable {
+    /// The times at which it may run; `nil` = at any time.
+    package var window: TimeWindow?
+    /// Preferences, until they have kept a run waiting for a day or half of the time to the
+    /// deadline; those of a repeating job, until the end of its tolerance. `nil` = the default of
+    /// such a request.
+    package var prefers: ConditionNeeds?
+    package var isDiscretionary = false
+    /// The time of day at which it repeats; `nil` = it does not so.
+    package var daily: DailyMoment?
+    /// The number of retries of a due run after a failure; `nil` = without end.
+    package var retries: Int?
+    /// No run begins from then on; `nil` = it has none.
+    package var deadline: Timestamp?
+
+    package init() {}
+
+    /// The place of a failure among those of one due run: 1 for its first attempt. 0 = none failed.
+    ///
+    /// - Parameter failures: In a row, those of earlier due runs among them.
+    package func attempt(ofFailures failures: Int) -> Int {
+        guard let retries, failures > 0 else { return failures }
+        return (failures - 1) % (retries + 1) + 1
+    }
+
+    /// True if the due run is tried again after so many failures in a row.
+    package func isTriedAgain(afterFailures failures: Int) -> Bool {
+        retries.map { attempt(ofFailures: failures) <= $0 } ?? true
+    }
+}
+
+extension TaskRequest {
+    /// The end of a job's preferences, which count from `due` on; `nil` = it has none.
+    package func preferencesEnd(due: Timestamp) -> Timestamp? {
+        guard let job, eligibility.eligibility.hasPreferences else { return nil }
+        let day = due + Limits.jobPreferenceSeconds
+        return job.deadline.map { max(due, min(day, due + ($0 - due) / 2)) } ?? day
+    }
+
+    /// The same for a run that comes again: preferences that were waived do not return.
+    func preferencesEnd(after timing: TaskTiming) -> Timestamp? {
+        guard job != nil, eligibility.eligibility.hasPreferences else { return nil }
+        return max(timing.waivesAt ?? timing.dueAt, timing.dueAt)
+    }
+}
+
+/// The reason why a run of a job began. The text is stored, printed and in the environment of the command.
+package enum RunReason: String, Sendable, CaseIterable {
+    /// The time of the job had come.
+    case due
+    /// Something happened that it stands for.
+    case trigger
+    /// A client asked for it.
+    case asked
+    /// The run before it failed.
+    case retry
+    /// The run before it was put off, stopped, or lost with its machine.
+    case again
+
+    /// The names of the triggers in place of the word for them.
+    package func text(triggers: [String]) -> String {
+        self == .trigger && !triggers.isEmpty ? triggers.joined(separator: ",") : rawValue
+    }
+}

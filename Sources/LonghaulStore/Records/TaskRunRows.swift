@@ -1,0 +1,85 @@
+import LonghaulCore
+
+/// The rows of `taskRun`: the last runs of each task.
+struct TaskRunRows {
+    let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    func begin(_ task: StoredTask, in launch: LaunchID, now: Timestamp) throws {
+        try connection.run(
+            """
+            INSERT INTO taskRun (host, identifier, kind, launch, trigger, startedAt, reason) \
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            """, task.host, task.request.identifier, task.request.kind.rawValue, launch,
+            task.trigger?.text, now, task.reason?.rawValue)
+        try forgetOld(of: task)
+    }
+
+    /// Records the end of the runs of a launch that have not ended.
+    ///
+    /// - Parameter identifier: `nil` = all of them.
+    func end(
+        of launch: LaunchID, identifier: String?, _ end: TaskEnd, now: Timestamp
+    ) throws {
+        var result: TaskResult?
+        var expiration: ExpirationReason?
+        switch end {
+        case .result(let known): result = known
+        case .expired(let reason): expiration = reason
+        case .lost: break
+        }
+        try connection.run(
+            """
+            UPDATE taskRun SET endedAt = ?3, result = ?4, expiration = ?5 WHERE launch = ?1 \
+            AND (?2 IS NULL OR identifier = ?2) AND endedAt IS NULL
+            """, launch, identifier, now, result?.rawValue, expiration?.rawValue)
+    }
+
+    /// The deadline of a job has passed while it waited: it has failed without a run.
+    func missDeadline(_ task: StoredTask, now: Timestamp) throws {
+        try connection.run(
+            """
+            INSERT INTO taskRun (host, identifier, kind, launch, startedAt, endedAt, result, \
+            expiration) VALUES (?1, ?2, ?3, 0, ?4, ?4, ?5, ?6)
+            """, task.host, task.request.identifier, task.request.kind.rawValue, now,
+            TaskResult.failure.rawValue, ExpirationReason.time.rawValue)
+        try forgetOld(of: task)
+    }
+
+    private func forgetOld(of task: StoredTask) throws {
+        try connection.run(
+            """
+            DELETE FROM taskRun WHERE host = ?1 AND identifier = ?2 AND endedAt IS NOT NULL \
+            AND id NOT IN (SELECT id FROM taskRun WHERE host = ?1 AND identifier = ?2 \
+            ORDER BY id DESC LIMIT ?3)
+            """, task.host, task.request.identifier, Limits.taskRunsKept)
+    }
+
+    func all(of identifier: String, host: String, limit: Int) throws -> [TaskRun] {
+        try connection.all(
+            """
+            SELECT r.launch, r.trigger, r.startedAt, r.endedAt, r.result, r.expiration, r.kind, \
+            CASE l.ending WHEN ?4 THEN l.status END, CASE l.ending WHEN ?5 THEN l.status END, \
+            l.processorSeconds, r.reason \
+            FROM taskRun r INDEXED BY taskRunByTask LEFT JOIN launch l ON l.id = r.launch \
+            WHERE r.host = ?1 AND r.identifier = ?2 ORDER BY r.id DESC LIMIT ?3
+            """, host, identifier, limit, LaunchEnding.exited.rawValue,
+            LaunchEnding.signalled.rawValue
+        ) { row in
+            var run = TaskRun(
+                kind: TaskKind(rawValue: row.text(6)) ?? .refresh, launch: row.int64(0),
+                triggers: FiredTrigger.events(row.optionalText(1) ?? ""),
+                startedAt: row.timestamp(2), endedAt: row.optionalTimestamp(3),
+                result: row.optionalText(4).flatMap(TaskResult.init(rawValue:)),
+                expiration: row.optionalText(5).flatMap(ExpirationReason.init(rawValue:)))
+            run.exitStatus = row.optionalInt(7)
+            run.signal = row.optionalInt(8)
+            run.processorSeconds = row.optionalDouble(9)
+            run.reason = row.optionalText(10).flatMap(RunReason.init(rawValue:))
+            return run
+        }
+    }
+}
