@@ -37,6 +37,15 @@ extension Limits {
     /// Examples in help texts are no longer than this.
     static let helpColumns = 80
 
+    // Streams.
+    /// Bytes that are passed on at a time.
+    static let streamBytes = 1 << 20
+    /// Between two looks for more bytes while a transfer moves: the first, and the most; the time
+    /// doubles while none come. A commit ends the wait, too.
+    static let streamPauseSeconds = (first: 0.001, most: 0.05)
+    /// Between two looks at a transfer that does not move, and at the engine.
+    static let streamWaitSeconds: Double = 1
+
     // Waiting.
     /// A command on a terminal gives up after this many attempts that reach no server.
     static let unreachableAttempts = 3

@@ -32,7 +32,7 @@ struct LonghaulCommand: ParsableCommand {
         version: "longhaul \(LonghaulVersion.current)",
         // The parser puts "SUBCOMMANDS" behind each name.
         groupedSubcommands: [
-            .init(name: "Transfer", subcommands: [Get.self, Enqueue.self, Upload.self]),
+            .init(name: "Transfer", subcommands: [Get.self, Enqueue.self, Cat.self, Upload.self]),
             .init(
                 name: "Inspection",
                 subcommands: [

@@ -25,6 +25,30 @@ import Testing
         return board
     }
 
+    /// A cell that was given to another request between two words of a read says nothing.
+    @Test func readersOfBytesSeeNoMixedCell() {
+        func board(fetch: Int64, start: Int64, written: Int64) -> [UInt64] {
+            var words = [UInt64](repeating: 0, count: BoardLayout.bytes / 8)
+            let cell = ProgressCell.size / 8
+            words[cell + ProgressCell.kind] = BoardLayout.segment
+            words[cell + ProgressCell.fetch] = UInt64(fetch)
+            words[cell + ProgressCell.generation] = 1
+            words[cell + ProgressCell.start] = UInt64(start)
+            words[cell + ProgressCell.written] = UInt64(written)
+            return words
+        }
+        func seen(_ before: [UInt64], _ after: [UInt64]) -> [Range<Int64>] {
+            BoardReader.written(of: fetch, before, after).map(\.range)
+        }
+        let own = board(fetch: 42, start: 10, written: 20)
+        #expect(seen(own, own) == [10..<20])
+        #expect(seen(own, board(fetch: 42, start: 10, written: 30)) == [10..<20])
+        #expect(seen(board(fetch: 42, start: 10, written: 300), own) == [10..<20], "torn")
+        let mixed = board(fetch: 42, start: 500, written: 900)
+        #expect(seen(own, mixed).isEmpty && seen(mixed, own).isEmpty)
+        #expect(seen(mixed, board(fetch: 7, start: 500, written: 900)).isEmpty)
+    }
+
     @Test func whatIsNoBoardHoldsNobodyUp() throws {
         try #require(mkfifo(scratch.path + "/" + ProgressBoard.fileName, 0o600) == 0)
         #expect(BoardReader.live(in: scratch.path).isEmpty)

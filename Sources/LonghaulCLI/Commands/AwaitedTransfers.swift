@@ -77,6 +77,7 @@ struct AwaitedTransfers {
             try StartOptions.startForHosts(queue, on: console)
             try printing.get()
             return status
+        case .abandoned: preconditionFailure("these transfers are waited for to their end")
         case .signalled(Signals.hangUp):
             // The transfers do not end with the terminal.
             StartOptions.startAfterHangUp(queue, on: console)
@@ -198,7 +199,7 @@ struct AwaitedTransfers {
 extension TransferRequest {
     /// Limits the attempts that reach no server, so that the user at the terminal learns of it
     /// soon, unless `--retries` or `--deadline` says how long to try.
-    fileprivate mutating func giveUpUnreached() {
+    mutating func giveUpUnreached() {
         guard options.retries == nil, deadline == .after(seconds: Deadline.defaultSeconds)
         else { return }
         options.unreachableAttempts = Limits.unreachableAttempts

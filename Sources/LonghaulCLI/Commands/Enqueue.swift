@@ -31,7 +31,10 @@ struct Enqueue: ConsoleCommand {
     @OptionGroup var request: RequestOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
-    func validate() throws { try list.check(request.place) }
+    func validate() throws {
+        try PlaceOptions.validate(request.place.output)
+        try list.check(request.place)
+    }
 
     func perform(on console: Console) throws -> ExitStatus {
         let context = InputContext.current()

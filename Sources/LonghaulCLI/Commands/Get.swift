@@ -16,6 +16,12 @@ struct Get: ConsoleCommand {
               longhaul get -d ~/Downloads https://example.com/a https://example.com/b
               longhaul get -o a.tar --if-exists overwrite https://example.com/a
               longhaul get -i urls.txt -d ~/Downloads
+              longhaul get -o - https://example.com/a.tar | tar -x
+
+            -o - writes the bytes to the standard output in order, as they come, and keeps no \
+            file: it goes when the stream ends, also by Ctrl-C. Bytes of another version of the \
+            file are never written: where the server has changed it, or the digest is wrong, the \
+            exit status is 1.
 
             What exists already is passed over, and the others go on.
 
@@ -40,9 +46,17 @@ struct Get: ConsoleCommand {
 
     var isQuiet: Bool { quiet }
 
-    func validate() throws { try list.check(request.place) }
+    func validate() throws {
+        try list.check(request.place)
+        if request.place.isStandardOutput, output.json {
+            throw ValidationError("-o - and --json exclude each other")
+        }
+    }
 
     func perform(on console: Console) throws -> ExitStatus {
+        if request.place.isStandardOutput {
+            return try StreamedGet(request, url: list.urls[0]).perform(on: console)
+        }
         let context = InputContext.current()
         let configuration = try ConfigurationFile.read()
         let template = try request.template(context, configuration.defaults)

@@ -58,16 +58,19 @@ struct PlaceOptions: ParsableArguments {
         if output != nil, remoteName {
             throw ValidationError("-o and --remote-name exclude each other")
         }
-        try PlaceOptions.validate(output)
+        if !isStandardOutput { try PlaceOptions.validate(output) }
         if directory == "" { throw ValidationError("the path is empty") }
     }
+
+    /// The bytes go to standard output, see `get`.
+    var isStandardOutput: Bool { output == "-" }
 
     /// Refuses what is no path of a file.
     static func validate(_ output: String?) throws {
         // Other programs take `-` for standard output; a file of that name would surprise.
         if output == "-" {
             throw ValidationError(
-                "the file cannot go to standard output; -o ./- makes one of that name")
+                "only `get` writes to standard output; -o ./- makes a file of that name")
         }
         if output == "" { throw ValidationError("the path is empty") }
     }

@@ -7,6 +7,8 @@ final class ForegroundWatch {
     enum Ending {
         case allEnded
         case signalled(Int32)
+        /// Nothing waits for them any more; they may go on elsewhere.
+        case abandoned
     }
 
     private(set) var watch: TransferWatch
@@ -48,9 +50,15 @@ final class ForegroundWatch {
     }
 
     /// Returns when all have ended or a signal came, with no engine running in this process.
-    func run() throws -> Ending {
+    ///
+    /// - Parameter isAbandoned: Looked at whenever something may have changed.
+    func run(until isAbandoned: () -> Bool = { false }) throws -> Ending {
         defer { display.clear() }
         while true {
+            if isAbandoned() {
+                try putDown(pausing: false)
+                return .abandoned
+            }
             if let signal = Signals.received {
                 try putDown(pausing: signal == Signals.interrupt)
                 return .signalled(signal)

@@ -19,7 +19,8 @@ package struct ActiveSegment: Hashable, Sendable {
     package var isParallel: Bool
     /// When it was sent, or something last came of it.
     package internal(set) var heardAt: Instant
-    /// The request was silent, and is to end so that others fetch the rest of its range.
+    /// The request was silent, or brings what no reader waits for: it is to end so that others fetch
+    /// the rest of its range.
     package internal(set) var isGivenUp = false
     /// The request asks whether the version of the kept file is still the current one: else a 304
     /// answers nothing.
@@ -95,6 +96,14 @@ extension ActiveSegment {
         let count = written - start
         let soon = seconds > 0 ? Double(count) / seconds * Limits.takeOverSeconds : 0
         return Double(position - written) < soon
+    }
+
+    /// Tells whether it writes this byte next, or will in a moment. One whose body has not begun is
+    /// waited for, and so is one that was sent for that byte.
+    func brings(_ position: Int64, soonAt now: Instant) -> Bool {
+        if !isWriting || ask.position == position { return true }
+        guard start <= position, position < end ?? .max else { return false }
+        return position <= written || reaches(position, soonAt: now)
     }
 
     func asActive(total: Int64, now: Instant) -> SegmentPlanner.Active {

@@ -32,6 +32,17 @@ package struct FetchBytes: Sendable {
         return (gap.lowerBound, gap.upperBound == total ? nil : gap.upperBound)
     }
 
+    /// Where the bytes begin that a program needs next which reads from `position` on; `nil` = all
+    /// from there on are held, or the length is unknown.
+    func nextMissing(from position: Int64) -> (start: Int64, end: Int64?)? {
+        guard let total = state.bytesTotal,
+            let gap = have.gaps(upTo: total).first(where: { $0.upperBound > position })
+        else { return nil }
+        assert(gap.upperBound <= total, "a gap lies in the file")
+        let end = gap.upperBound == total ? nil : gap.upperBound
+        return (max(gap.lowerBound, position), end)
+    }
+
     // MARK: - The part file
 
     /// - Parameters:

@@ -18,6 +18,8 @@ package struct FetchTarget: Sendable {
     package var partSuffix = 0
     /// See ``PartOrder/leftSince``.
     package var leftSince: Timestamp?
+    /// A program reads the bytes in order from here on as they come; `nil` = none reads.
+    package internal(set) var readFrom: Int64?
     /// Why the attempt before this one gained nothing.
     package var lastError: LonghaulError?
 
@@ -37,6 +39,7 @@ package struct FetchTarget: Sendable {
         deadline = subscribers.deadline
         request = subscribers.request
         isShared = subscribers.isShared
+        readFrom = subscribers.readFrom
     }
 
     // MARK: - Sources
@@ -52,7 +55,9 @@ package struct FetchTarget: Sendable {
 
     /// Requests that the fetch may have on the wire at a time, whatever the origin's budget.
     var connectionsMax: Int {
-        switch request.options.connections {
+        // A reader waits for the next bytes: another connection would take its part of the line.
+        if readFrom != nil { return 1 }
+        return switch request.options.connections {
         // A limited transfer gains nothing by more.
         case .automatic: request.options.limitRate == nil ? Limits.automaticSegments : 1
         case .exactly(let count): min(max(1, count), Limits.segmentsPerFetch)

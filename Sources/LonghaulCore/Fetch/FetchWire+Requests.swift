@@ -13,7 +13,7 @@ extension FetchWire {
             send(ask, isParallel: false, context, &step)
             return
         }
-        let gap = bytes.firstGap
+        let gap = nextToRead ?? bytes.firstGap
         let ask = RangeRequest.plan(
             from: gap.start, to: gap.end, held: bytes.have, validator: bytes.state.validator,
             origin: bytes.ways(of: asked(context) ?? context.origin),
@@ -56,8 +56,31 @@ extension FetchWire {
             && ResponseHead.Scheme(of: url) == .http
     }
 
+    /// The bytes that a reader needs next, where parts may be asked for in any order; `nil` = none
+    /// reads, or the first missing bytes come first.
+    private var nextToRead: (start: Int64, end: Int64?)? {
+        maySplit ? target.readFrom.flatMap { bytes.nextMissing(from: $0) } : nil
+    }
+
+    /// Ends the requests that bring other bytes than those that a reader needs next: these are asked
+    /// for alone. What the requests have written is kept.
+    ///
+    /// Returns whether requests are on their way out.
+    private mutating func followReader(_ context: FetchContext, _ step: inout FetchStep) -> Bool {
+        guard let missing = nextToRead else { return false }
+        if segments.contains(where: \.isGivenUp) { return true }
+        let others = segments.indices.filter {
+            !segments[$0].brings(missing.start, soonAt: context.now.monotonic)
+        }
+        if others.isEmpty { return false }
+        for index in others { segments[index].isGivenUp = true }
+        step.effects.append(.stop(others.map { segments[$0].key }))
+        return true
+    }
+
     /// Another connection, where it helps; what is slow is halved again.
     mutating func split(_ context: FetchContext, _ step: inout FetchStep) {
+        if followReader(context, &step) { return }
         guard let total = bytes.state.bytesTotal, maySplit,
             !giveUpSilent(context, &step), !run.isToPause(at: context.now.wall),
             segments.allSatisfy(\.isWriting)

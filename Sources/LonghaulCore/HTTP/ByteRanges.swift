@@ -21,6 +21,11 @@ package struct ByteRanges: Hashable, Sendable {
         return first.upperBound
     }
 
+    /// The end of the run that holds this byte; `nil` = it is not in the set.
+    package func end(of position: Int64) -> Int64? {
+        ranges.first { $0.contains(position) }?.upperBound
+    }
+
     package mutating func insert(_ new: Range<Int64>) {
         precondition(new.lowerBound >= 0, "byte ranges start at zero")
         if new.isEmpty { return }

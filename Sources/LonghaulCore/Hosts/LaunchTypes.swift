@@ -55,6 +55,15 @@ package struct ResidentID: RawRepresentable, Hashable, Sendable {
     }
 }
 
+/// Names a process that reads the bytes of a transfer as they come.
+package struct ReaderID: RawRepresentable, Hashable, Sendable {
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) {
+        self.rawValue = rawValue
+    }
+}
+
 /// Names a request in the store.
 package struct TaskID: RawRepresentable, Hashable, Comparable, Sendable {
     package let rawValue: Int64

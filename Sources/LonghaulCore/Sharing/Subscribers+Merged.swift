@@ -31,6 +31,11 @@ extension Subscribers {
     /// The last of their deadlines. One with an earlier deadline fails alone when it comes.
     package var deadline: Timestamp { heeded.map(\.deadline).max() ?? leader.deadline }
 
+    /// Where the first of the programs begins that read the bytes as they come.
+    package var readFrom: Int64? {
+        followers.isEmpty ? leader.readFrom : all.compactMap(\.readFrom).min()
+    }
+
     /// Any of these lets it run.
     package var eligibilities: [EligibilityKey] {
         var eligibilities: [EligibilityKey] = []

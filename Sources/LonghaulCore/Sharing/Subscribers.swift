@@ -108,6 +108,8 @@ package struct Subscriber: Hashable, Sendable {
     /// The number of fetches that it has left to others, whose part files may have its name: the
     /// next gets another one.
     package var partSuffix = 0
+    /// Where a program begins that reads the bytes as they come; `nil` = none reads.
+    package var readFrom: Int64?
 
     package init(
         id: TransferID, request: TransferRequest, destination: String, deadline: Timestamp,

@@ -186,6 +186,8 @@ package struct HeldBytes: Hashable, Sendable {
     package var partPath: String
     /// See ``FetchState/isPrefetched``.
     package var isPrefetched = false
+    /// Which version of the file they are of is recorded.
+    package var hasVersion = false
 
     package init(
         fetch: FetchID, generation: Int64, durable: ByteRanges, isAnothers: Bool = false,

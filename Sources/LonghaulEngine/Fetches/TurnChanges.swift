@@ -71,6 +71,7 @@ extension Subscriber {
             deadline: work.deadline, eligibility: work.eligibility, isWanted: work.want == .run,
             bytesFetched: work.numbers.bytesFetched)
         partSuffix = work.partSuffix
+        readFrom = work.readFrom
     }
 }
 

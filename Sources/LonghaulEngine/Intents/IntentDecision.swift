@@ -31,6 +31,7 @@ enum IntentDecision: Hashable {
         // preferences again.
         let isOther =
             !work.request.isExactly(leader.request) || work.eligibility != leader.eligibility
+            || work.readFrom != leader.readFrom
         if work.want == .run, isOther, work.request.canContinue(as: leader.request, fetch) {
             return .adopt
         }

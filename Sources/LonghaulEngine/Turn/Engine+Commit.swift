@@ -218,6 +218,9 @@ extension Engine {
                 // The fetch leaves the wire, and starts again when its time has come. If that might
                 // cost bytes, the next request is made in the new way.
                 feed(.leave(.requeue), to: fetch, now: now)
+            } else if entry.machine.wire.target.readFrom != nil {
+                // A reader that has come now waits for other bytes.
+                feed(.tick, to: fetch, now: now)
             }
         }
     }

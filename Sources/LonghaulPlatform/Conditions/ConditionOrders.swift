@@ -134,6 +134,8 @@ package struct ConditionInterest: OptionSet, Hashable, Sendable {
     package static let mounts = ConditionInterest(rawValue: 128)
 
     package static let saver = ConditionInterest(rawValue: 256)
+    /// Keeps the machine from going to sleep because nobody uses it.
+    package static let stayAwake = ConditionInterest(rawValue: 512)
 
     package static let conditions: ConditionInterest = [.power, .battery, .network, .idle, .saver]
 

@@ -68,13 +68,14 @@ final class ConditionsLoop {
 
     private func followBus(_ now: Instant) {
         if needed.isEmpty { return leaveBus() }
+        login.idleLock.reason = needed.contains(.stayAwake) ? wants.delayReason : nil
         login.delayReason = needed.contains(.machineEvents) ? wants.delayReason : nil
         do throws(SystemFailure) {
             guard let bus = try connected(now) else { return }
             if !needed.isDisjoint(with: [.power, .battery]) { try upower.service.attach(to: bus) }
             if needed.contains(.network) { try manager.service.attach(to: bus) }
             if needed.contains(.saver) { try profiles.attach(to: bus) }
-            if !needed.isDisjoint(with: [.idle, .machineEvents, .wakes]) {
+            if !needed.isDisjoint(with: [.idle, .machineEvents, .wakes, .stayAwake]) {
                 try login.service.attach(to: bus)
             }
             try bus.process()

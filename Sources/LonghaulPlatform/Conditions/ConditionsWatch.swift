@@ -74,6 +74,15 @@ package final class ConditionsWatch: Sendable {
         }
     }
 
+    /// Keeps the machine, while nobody uses it, from going to sleep for this reason, which logind
+    /// shows, and reads nothing else. Sleep that a user asks for is not delayed.
+    package func keepMachineAwake(reason: String) {
+        orders.change { wants in
+            wants.interest = .stayAwake
+            wants.delayReason = reason
+        }
+    }
+
     /// Sets the overrides from now on.
     package func setOverrides(_ overrides: ConditionOverrides) {
         orders.change { $0.overrides = overrides }

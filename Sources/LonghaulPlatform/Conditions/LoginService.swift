@@ -9,6 +9,7 @@ final class LoginService {
     /// not to wait.
     var delayReason: String?
     var onEvent: ((MachineEvent) -> Void)?
+    let idleLock = IdleLock()
 
     private let manager: BusObject
     /// The delay lock, held while nothing is announced; closing it lets the machine go on.
@@ -24,7 +25,10 @@ final class LoginService {
             service: Self.name, path: Self.path, interface: Self.interface)
         service = BusService(name: Self.name, objects: [manager])
         service.onAppear = { [unowned self] bus in listen(bus) }
-        service.onVanish = { [unowned self] in dropLock() }
+        service.onVanish = { [unowned self] in
+            dropLock()
+            idleLock.drop()
+        }
     }
 
     /// `nil` = logind is not running. Without a login it reports that the machine is idle.
@@ -39,14 +43,16 @@ final class LoginService {
     /// Takes or drops the lock, as ``delayReason`` asks. Events come without a lock as well; the
     /// machine may then not wait.
     func adjust(_ bus: BusConnection) {
+        let inhibit = BusConnection.Call(
+            destination: Self.name, path: Self.path, interface: Self.interface, member: "Inhibit")
+        if manager.properties != nil { idleLock.adjust(bus, inhibit) }
         guard let delayReason else { return dropLock() }
         if lock != nil, lockReason != delayReason { dropLock() }
         guard lock == nil, !isAskingForLock, manager.properties != nil else { return }
         isAskingForLock = true
         lockReason = delayReason
         let asked = round
-        var call = BusConnection.Call(
-            destination: Self.name, path: Self.path, interface: Self.interface, member: "Inhibit")
+        var call = inhibit
         // logind's default polkit rules allow delays to every user, with a session or without.
         call.texts = ["sleep:shutdown", "Longhaul", delayReason, "delay"]
         // If the call fails, the connection is about to end.
@@ -113,6 +119,7 @@ final class LoginService {
 
     /// The bus has gone, and its listeners with it.
     func detach() {
+        idleLock.drop()
         isListening = false
         service.detach()
     }

@@ -27,18 +27,57 @@ package struct BoardReader: Sendable {
 
     /// All fetches on the board of this state directory; empty if there is no board of this boot.
     package static func live(in directory: String) -> [FetchID: Live] {
+        words(in: directory).map(read) ?? [:]
+    }
+
+    /// What the requests of a fetch have written, for programs that read those bytes.
+    ///
+    /// An engine may give a cell to another request between two words of one read: the words would
+    /// be of two requests. So the board is read twice, and a cell counts only if it belongs to the
+    /// same request both times, with the lower end of the two.
+    package static func written(
+        of fetch: FetchID, in directory: String
+    ) -> [(generation: Int64, range: Range<Int64>)] {
+        guard let before = words(in: directory), let after = words(in: directory) else { return [] }
+        return written(of: fetch, before, after)
+    }
+
+    static func written(
+        of fetch: FetchID, _ before: [UInt64], _ after: [UInt64]
+    ) -> [(generation: Int64, range: Range<Int64>)] {
+        let names = [
+            ProgressCell.fetch, ProgressCell.kind, ProgressCell.generation, ProgressCell.start,
+        ]
+        return (1...BoardLayout.cellCount).compactMap { index in
+            let base = index * ProgressCell.size / 8
+            func word(_ words: [UInt64], _ offset: Int) -> Int64 {
+                Int64(bitPattern: words[base + offset])
+            }
+            guard word(after, ProgressCell.fetch) == fetch.rawValue,
+                names.allSatisfy({ word(before, $0) == word(after, $0) }),
+                word(after, ProgressCell.kind) == Int64(bitPattern: BoardLayout.segment)
+            else { return nil }
+            let start = word(after, ProgressCell.start)
+            let end = min(word(before, ProgressCell.written), word(after, ProgressCell.written))
+            guard start >= 0, end > start else { return nil }
+            return (word(after, ProgressCell.generation), start..<end)
+        }
+    }
+
+    /// `nil` = there is no board of this boot.
+    private static func words(in directory: String) -> [UInt64]? {
         let path = PathParts.join(directory, ProgressBoard.fileName)
         // O_NONBLOCK: opening a FIFO put there must not block; reading from it yields no board.
         let number = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
-        guard number >= 0 else { return [:] }
+        guard number >= 0 else { return nil }
         defer { close(number) }
         var words = [UInt64](repeating: 0, count: BoardLayout.bytes / 8)
         let count = words.withUnsafeMutableBytes { pread(number, $0.baseAddress, $0.count, 0) }
         guard count == BoardLayout.bytes, words[BoardLayout.magicWord] == BoardLayout.magic,
             let boot = BootID.current, words[BoardLayout.bootWords.0] == boot.high,
             words[BoardLayout.bootWords.1] == boot.low
-        else { return [:] }
-        return read(words)
+        else { return nil }
+        return words
     }
 
     private static func read(_ words: [UInt64]) -> [FetchID: Live] {

@@ -13,7 +13,7 @@ enum TransferRecord {
         t.eligibility, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
         coalesce(t.response, f.response), s.host, t.sharedFetch, f.leader, f.partPath, \
         coalesce(t.contentCoding, f.contentCoding), f.prefetched, \(FetchRecord.isUnresumable), \
-        t.source
+        t.source, f.validator IS NOT NULL
         """
 
     static let select = """
@@ -92,6 +92,7 @@ enum TransferRecord {
             fetch: FetchID(rawValue: row.int64(25)), generation: row.count64(31), durable: durable,
             isAnothers: follows, partPath: row.text(40))
         transfer.held?.isPrefetched = row.bool(42)
+        transfer.held?.hasVersion = row.bool(45)
         transfer.bytesDone = durable.count
         // Received bytes are counted once, for the leader.
         if !follows { transfer.bytesFetched = max(row.count64(28), transfer.bytesFetched) }

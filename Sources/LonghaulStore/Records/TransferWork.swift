@@ -40,6 +40,8 @@ package struct TransferWork: Hashable, Sendable {
     package var waitingFor: [WaitReason]
     package var error: LonghaulError?
     package var numbers: TransferTotals
+    /// Where the first of the programs begins that read its bytes as they come; `nil` = none reads.
+    package var readFrom: Int64?
 }
 
 extension TransferWork {
@@ -66,7 +68,9 @@ enum WorkRecord {
         t.expectedBytes, t.options, t.created, t.startedAt, t.finishedAt, t.readyAt, t.waitReason, \
         t.fetchID, t.error, t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, \
         t.restarts, t.eligibility, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
-        t.identityKey, t.sharedFetch, t.partSuffix FROM transfer t JOIN session s ON s.id = t.sessionID \
+        t.identityKey, t.sharedFetch, t.partSuffix, \
+        (SELECT min(start) FROM reader INDEXED BY readerByTransfer WHERE transfer = t.id) \
+        FROM transfer t JOIN session s ON s.id = t.sessionID \
         JOIN origin o ON o.id = t.originID WHERE t.id = ?1
         """
 
@@ -96,7 +100,8 @@ enum WorkRecord {
             numbers: TransferTotals(
                 bytesTotal: row.optionalLength(23), bytesDone: row.count64(24),
                 bytesFetched: row.count64(25), attempts: row.count(26),
-                restarts: row.count(27)))
+                restarts: row.count(27)),
+            readFrom: row.optionalInt64(35))
     }
 
     private static func request(

@@ -245,5 +245,23 @@ enum Version1 {
           CHECK ((partDevice IS NULL) = (partInode IS NULL))
         ) STRICT
         """,
+        """
+        CREATE TABLE reader (
+          -- Order of registration.
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- transfer.id, of a transfer whose bytes a process reads as they come. Clients write the
+          -- row.
+          transfer INTEGER NOT NULL,
+          -- The first byte that it reads.
+          start INTEGER NOT NULL,
+          -- The process.
+          pid INTEGER NOT NULL,
+          -- Start time of the process.
+          pidStart INTEGER NOT NULL,
+          -- Boot in which it was started.
+          bootID TEXT NOT NULL,
+          CHECK (start >= 0)
+        ) STRICT
+        """,
     ]
 }

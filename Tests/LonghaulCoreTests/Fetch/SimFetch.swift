@@ -53,6 +53,7 @@ struct SimFetch {
             note("server has version \(server.version.number), \(server.version.length) bytes")
         }
         guard machine != nil else { return claim() }
+        if odds(1, of: 200) { read() }
         if faults && odds(1, of: 300) { return crash(powerLoss: Bool.random(using: &random)) }
         if !pending.isEmpty {
             // Outcomes of the disk come in their order, at any time.
@@ -81,6 +82,18 @@ struct SimFetch {
         note("claimed, holding \(store.durable)")
         let step = machine?.begin()
         if let step { perform(step) }
+    }
+
+    /// A reader comes to any place, or leaves.
+    private mutating func read() {
+        var leader = Subscriber(
+            id: TransferID(rawValue: 1), request: request, destination: "/d/f",
+            deadline: .distantFuture, eligibility: .plain, isWanted: true, bytesFetched: 0)
+        leader.readFrom =
+            Bool.random(using: &random)
+            ? Int64.random(in: 0..<max(1, server.version.length), using: &random) : nil
+        note("read from \(leader.readFrom.map(String.init) ?? "nowhere")")
+        machine?.serve(Subscribers(leader: leader))
     }
 
     private mutating func handle(_ event: FetchEvent) {

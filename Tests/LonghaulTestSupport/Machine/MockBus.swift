@@ -109,6 +109,17 @@ package final class MockBus {
             """)
     }
 
+    /// Whether logind's mock keeps the machine awake for so many reads of transfers.
+    package func idleLocks(_ count: Int) throws -> Bool {
+        try run(
+            """
+            locks = bus.get_object('org.freedesktop.login1', '/org/freedesktop/login1') \
+                .ListInhibitors(dbus_interface='org.freedesktop.login1.Manager')
+            ours = [x for x in locks if x[:2] == ('idle', 'Longhaul') and x[3] == 'block']
+            assert len(ours) == \(count)
+            """)
+    }
+
     /// As logind announces sleep or shutdown, and its end.
     ///
     /// - Parameter signal: `PrepareForSleep` or `PrepareForShutdown`.

@@ -1,0 +1,53 @@
+package import LonghaulCore
+internal import LonghaulPlatform
+internal import LonghaulStore
+
+/// Transfers whose bytes are only passed on: their files are in a directory of their own beside the
+/// store, and go with the process that reads them.
+extension TransferQueue {
+    private var streams: String { PathParts.join(directory, "streams") }
+
+    /// A new path for such a file. The directory is private like the state directory.
+    ///
+    /// - Throws: `LonghaulError` where the directory cannot be made.
+    package func streamPath() throws(LonghaulError) -> String {
+        do throws(SystemFailure) {
+            let directory = try DirectoryHandle.creating(streams, isPrivate: true)
+            var random = SystemRandom()
+            return directory.path(of: String(random.next(), radix: 36))
+        } catch {
+            throw error.longhaulError()
+        }
+    }
+
+    /// Cancels such a transfer. One that has ended is forgotten, and its file is deleted.
+    ///
+    /// - Returns: Whether it is gone.
+    /// - Throws: `LonghaulError` `storeUnavailable`.
+    @discardableResult
+    package func discardStream(_ id: TransferID) throws(LonghaulError) -> Bool {
+        guard let transfer = try store.transfers.find(id, now: now) else { return true }
+        if !transfer.state.hasEnded {
+            _ = try cancel(.ids([id]), by: .command)
+            return false
+        }
+        if transfer.state == .completed {
+            let name = transfer.destination.split(separator: "/").last.map(String.init) ?? ""
+            try? DirectoryHandle(opening: streams).remove(name)
+        }
+        return try remove([id]).allSatisfy { $0.error == nil }
+    }
+
+    /// Removes the readers that were killed. What was fetched for one of them alone goes with it.
+    ///
+    /// - Throws: `LonghaulError` `storeUnavailable`.
+    package func sweepReaders() throws(LonghaulError) {
+        let machine = machine
+        for id in try store.readers.sweep(isAlive: { $0.isAlive(on: machine) }) {
+            guard let transfer = try store.transfers.find(id, now: now),
+                FileNaming.directory(of: transfer.destination).isExactly(streams)
+            else { continue }
+            try discardStream(id)
+        }
+    }
+}

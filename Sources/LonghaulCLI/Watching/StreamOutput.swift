@@ -1,0 +1,59 @@
+import Longhaul
+import LonghaulPlatform
+
+/// Passes the bytes of a transfer on to the standard output as they come.
+struct StreamOutput {
+    enum Ending {
+        /// All bytes of a file that has completed were written.
+        case whole
+        /// The other end of the pipe was closed.
+        case readerLeft
+        /// The command was asked to stop.
+        case stopped
+        case failed(LonghaulError)
+    }
+
+    let stream: TransferStream
+    let queue: TransferQueue
+
+    /// Returns when no more bytes come or are wanted. Memory is bounded: what a slow reader has not
+    /// taken stays in the file.
+    ///
+    /// - Parameters:
+    ///   - isStopped: Looked at between two pieces, and when a signal has ended a write.
+    ///   - wait: Called about once a second while there are no bytes.
+    func run(until isStopped: () -> Bool, whileWaiting wait: () throws -> Void) throws -> Ending {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: Limits.streamBytes, alignment: 4096)
+        defer { buffer.deallocate() }
+        let changes = StoreChanges(of: queue)
+        var pause = Limits.streamPauseSeconds.first
+        var nextLook = SystemClock.now().monotonic
+        while true {
+            if isStopped() { return .stopped }
+            switch try stream.next(into: buffer) {
+            case .bytes(let count):
+                pause = Limits.streamPauseSeconds.first
+                do throws(SystemFailure) {
+                    try CommandStream.writeAll(
+                        1, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                } catch {
+                    if error.isBrokenPipe { return .readerLeft }
+                    if isStopped() { return .stopped }
+                    throw LonghaulError(.io, "the output cannot be written: \(error.reason)")
+                }
+            case .waits(let isMoving):
+                if CommandStream.hasNoReader(1) { return .readerLeft }
+                let now = SystemClock.now().monotonic
+                if now >= nextLook {
+                    try wait()
+                    nextLook = now + Limits.streamWaitSeconds
+                }
+                changes.wait(timeout: isMoving ? pause : Limits.streamWaitSeconds)
+                pause = min(2 * pause, Limits.streamPauseSeconds.most)
+            case .whole: return .whole
+            case .ended(let error): return .failed(error)
+            }
+        }
+    }
+}
