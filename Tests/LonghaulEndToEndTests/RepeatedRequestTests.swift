@@ -113,7 +113,8 @@ import Testing
         let result = try await home.run(verb, "1")
         #expect(result.status == 0)
         #expect(
-            result.errors == "longhaul: 1: waits: external power; `longhaul why 1` says more\n")
+            result.errors
+                == "longhaul: 1: waits: external power; `longhaul now 1` sets that aside\n")
         let json = try await home.run(verb, "1", "--json")
         #expect(json.errors.isEmpty)
     }

@@ -80,7 +80,7 @@ public final class EngineRun: Sendable {
         guard let lock = try acquire() else { return nil }
         let loop = stay.withLock { $0.loop }
         Snapshots(queue.store, in: queue.directory).sweep()
-        try? queue.sweepReaders()
+        try? StreamedTransfers(queue).sweepReaders()
         return try loop.run(
             holding: lock, conditions: ConditionsSource(queue), hosts: HostLauncher(queue))
     }

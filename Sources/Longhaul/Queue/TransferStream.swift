@@ -2,12 +2,14 @@ package import LonghaulCore
 internal import LonghaulPlatform
 internal import LonghaulStore
 
-/// The bytes of one transfer in order, as they come. While one is open the transfer is fetched in
-/// order and runs, whatever else it waits for, and the machine does not go to sleep for lack of use.
+/// The bytes of one transfer in order, as they come. While a stream is open the transfer is fetched
+/// in order and runs, whatever else it waits for, and the machine does not go to sleep for lack of
+/// use.
 ///
-/// It reads the part file where the store and the progress board say that its bytes are, and passes
-/// on only what is of the version that the store names: an engine commits that a version is given up
-/// before it writes a byte of another one. Engines, attempts and mirrors may change meanwhile.
+/// The stream reads the part file where the store and the progress board say that its bytes are,
+/// and passes on only bytes of the version that the store names: an engine commits that a version
+/// is given up before it writes a byte of another one. Engines, attempts and mirrors may change
+/// meanwhile.
 ///
 /// For one thread.
 package final class TransferStream {
@@ -39,7 +41,7 @@ package final class TransferStream {
     private var file: ReadableFile?
     /// The part file that is open.
     private var path: String?
-    /// What is known to be in it from the position on; looked at anew beyond that.
+    /// Bytes known to be in the part file from the position on; beyond them it is looked at anew.
     private var known: Range<Int64> = 0..<0
 
     /// Enters a reader.
@@ -60,7 +62,7 @@ package final class TransferStream {
                 .invalidRequest, "an upload has no bytes to read", transferID: id)
         }
         if transfer.state.hasEnded { return }
-        try? queue.sweepReaders()
+        try? StreamedTransfers(queue).sweepReaders()
         let process = ProcessIdentity.current
         reader = try queue.store.readers.enter(
             id, from: position,
@@ -83,7 +85,7 @@ package final class TransferStream {
         awake = nil
         guard let reader else { return }
         self.reader = nil
-        // What stays there is swept by the next reader or engine.
+        // A row that stays is swept by the next reader or engine.
         try? queue.store.readers.leave(reader, of: id)
         WakeChannel.poke(queue.directory)
     }
@@ -117,9 +119,10 @@ package final class TransferStream {
             return hasGivenUp(transfer) ? .ended(changed) : waits
         }
         if let source, source.fetch != held.fetch || source.generation != held.generation {
-            // A transfer that shares its fetch is given a copy of the file, which has not started
-            // again.
-            let isCopy = source.fetch != held.fetch && source.restarts == transfer.restarts
+            // A transfer that shares its fetch is given a copy in the end; the file that is open is
+            // then another's. One that was given up is deleted.
+            let isCopy =
+                source.fetch != held.fetch && source.restarts == transfer.restarts && isLinked
             return isCopy ? waits : .ended(changed)
         }
         if position >= known.upperBound || path != held.partPath { known = bytes(held) }
@@ -157,7 +160,8 @@ package final class TransferStream {
         _ part: String, into buffer: UnsafeMutableRawBufferPointer
     ) -> Int? {
         if file == nil || path != part {
-            file = try? ReadableFile(part)
+            guard let opened = try? ReadableFile(part) else { return nil }
+            file = opened
             path = part
         }
         let count = min(Int64(buffer.count), known.upperBound - position)
@@ -175,6 +179,9 @@ package final class TransferStream {
         guard let after = now.held, after.fetch == held.fetch else { return true }
         return after.generation == held.generation
     }
+
+    /// The file that is open was not given up.
+    private var isLinked: Bool { (try? file?.facts().isLinked) ?? false }
 
     private func hasGivenUp(_ transfer: Transfer) -> Bool {
         source.map { $0.restarts != transfer.restarts } ?? false
@@ -200,18 +207,21 @@ package final class TransferStream {
                 ).about(id))
         }
         do throws(SystemFailure) {
+            if source == nil, path != nil { (file, path) = (nil, nil) }
             if file == nil { file = try finished(transfer) }
+            // Bytes of the open part file were passed on: it must be the file that has completed.
+            if path != nil, try file?.facts().isLinked != true { return .ended(changed) }
             guard let file else {
                 return .ended(
                     LonghaulError(
-                        .sourceChanged, "\(transfer.destination) was changed since it completed"
+                        .sourceChanged, "\(transfer.path) was changed since it completed"
                     ).about(id))
             }
             if position >= transfer.bytesDone { return .whole }
             let count = try file.read(into: buffer, at: position)
             guard count > 0 else {
                 return .ended(
-                    LonghaulError(.io, "\(transfer.destination) was cut off").about(id))
+                    LonghaulError(.io, "\(transfer.path) was cut off").about(id))
             }
             position += Int64(count)
             return .bytes(count)
@@ -222,7 +232,7 @@ package final class TransferStream {
 
     /// `nil` = another program has changed it since.
     private func finished(_ transfer: Transfer) throws(SystemFailure) -> ReadableFile? {
-        let file = try ReadableFile(transfer.destination)
+        let file = try ReadableFile(transfer.path)
         let facts = try file.facts()
         let end = transfer.finishedAt ?? transfer.createdAt
         return facts.size == transfer.bytesDone && facts.changedAt <= end ? file : nil

@@ -78,10 +78,7 @@ struct AwaitedTransfers {
             try printing.get()
             return status
         case .abandoned: preconditionFailure("these transfers are waited for to their end")
-        case .signalled(Signals.hangUp):
-            // The transfers do not end with the terminal.
-            StartOptions.startAfterHangUp(queue, on: console)
-            OwnProcess.end(by: Signals.hangUp)
+        case .signalled(Signals.hangUp): StartOptions.startAfterHangUp(queue, on: console)
         case .signalled(let signal):
             try? explain(foreground.watch, in: queue, on: console)
             try? console.flush()

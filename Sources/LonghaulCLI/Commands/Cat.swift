@@ -55,7 +55,7 @@ struct Cat: ConsoleCommand {
         let ending = try StreamOutput(stream: stream, queue: queue).run {
             Signals.received != nil
         } whileWaiting: {
-            try wait.look(stream) {
+            try wait.check(stream) {
                 if isStarted { start.start(queue, on: console) }
             }
         }
@@ -89,7 +89,7 @@ private struct StreamWait {
     }
 
     /// Says what it waits for, once, and starts an engine where none runs.
-    mutating func look(_ stream: TransferStream, startEngine: () -> Void) throws {
+    mutating func check(_ stream: TransferStream, startEngine: () -> Void) throws {
         guard let transfer = try queue.transfer(id), !transfer.state.hasEnded else { return }
         if transfer.state == .paused {
             return say("it is paused and waits; go on with: longhaul resume \(id)")

@@ -16,8 +16,8 @@ struct StreamedGet {
     func perform(on console: Console) throws -> ExitStatus {
         let configuration = try ConfigurationFile.read()
         let queue = try TransferQueue()
-        try? queue.sweepReaders()
-        let wanted = try wanted(at: queue.streamPath(), configuration.defaults)
+        try? StreamedTransfers(queue).sweepReaders()
+        let wanted = try wanted(at: StreamedTransfers(queue).newPath(), configuration.defaults)
         // From here on there is a file that must not stay.
         Signals.watch()
         Signals.watchSuspension()
@@ -69,10 +69,10 @@ struct StreamedGet {
 
     /// Where another engine does not answer in time, the next one or the next reader finishes it.
     private func discard(_ id: TransferID, _ queue: TransferQueue) {
-        if (try? queue.discardStream(id)) ?? false { return }
+        if (try? StreamedTransfers(queue).discard(id)) ?? false { return }
         if !queue.isEngineRunning { try? queue.settle() }
         try? PendingCancels.wait(for: [id], in: queue)
-        _ = try? queue.discardStream(id)
+        _ = try? StreamedTransfers(queue).discard(id)
     }
 }
 

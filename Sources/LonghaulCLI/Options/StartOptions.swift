@@ -18,11 +18,14 @@ struct StartOptions: ParsableArguments {
         unsaid?.start(queue, on: console)
     }
 
-    /// Starts a background engine for the transfers of a command whose terminal has gone.
-    static func startAfterHangUp(_ queue: TransferQueue, on console: Console) {
-        guard let unsaid, (try? unsaid.isWanted()) == true else { return }
-        unsaid.start(queue, on: console)
-        console.say("longhaul: the terminal has gone; a background engine carries on")
+    /// Starts a background engine for the transfers of a command whose terminal has gone, and ends
+    /// the command: the transfers do not end with the terminal.
+    static func startAfterHangUp(_ queue: TransferQueue, on console: Console) -> Never {
+        if let unsaid, (try? unsaid.isWanted()) == true {
+            unsaid.start(queue, on: console)
+            console.say("longhaul: the terminal has gone; a background engine carries on")
+        }
+        OwnProcess.end(by: Signals.hangUp)
     }
 
     /// The environment takes precedence over the configuration file, which is read only if it

@@ -19,8 +19,8 @@ package struct ActiveSegment: Hashable, Sendable {
     package var isParallel: Bool
     /// When it was sent, or something last came of it.
     package internal(set) var heardAt: Instant
-    /// The request was silent, or brings what no reader waits for: it is to end so that others fetch
-    /// the rest of its range.
+    /// The request was silent, or brings what no reader waits for: it is to end so that others
+    /// fetch the rest of its range.
     package internal(set) var isGivenUp = false
     /// The request asks whether the version of the kept file is still the current one: else a 304
     /// answers nothing.
@@ -111,6 +111,19 @@ extension ActiveSegment {
         return SegmentPlanner.Active(
             range: start..<max(start, end ?? total), written: written,
             bytesPerSecond: seconds > 0.5 ? Double(written - start) / seconds : nil)
+    }
+}
+
+extension [ActiveSegment] {
+    /// Stops requests; what they have written is kept. Returns whether there are any.
+    mutating func giveUp(
+        where isUseless: (ActiveSegment) -> Bool, _ step: inout FetchStep
+    ) -> Bool {
+        let others = indices.filter { isUseless(self[$0]) }
+        if others.isEmpty { return false }
+        for index in others { self[index].isGivenUp = true }
+        step.effects.append(.stop(others.map { self[$0].key }))
+        return true
     }
 }
 

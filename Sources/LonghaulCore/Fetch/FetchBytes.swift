@@ -33,9 +33,9 @@ package struct FetchBytes: Sendable {
     }
 
     /// Where the bytes begin that a program needs next which reads from `position` on; `nil` = all
-    /// from there on are held, or the length is unknown.
-    func nextMissing(from position: Int64) -> (start: Int64, end: Int64?)? {
-        guard let total = state.bytesTotal,
+    /// from there on are held, the length is unknown, or no program reads.
+    func nextMissing(from position: Int64?) -> (start: Int64, end: Int64?)? {
+        guard let position, let total = state.bytesTotal,
             let gap = have.gaps(upTo: total).first(where: { $0.upperBound > position })
         else { return nil }
         assert(gap.upperBound <= total, "a gap lies in the file")

@@ -13,7 +13,7 @@ extension FetchWire {
             send(ask, isParallel: false, context, &step)
             return
         }
-        let gap = nextToRead ?? bytes.firstGap
+        let gap = (maySplit ? bytes.nextMissing(from: target.readFrom) : nil) ?? bytes.firstGap
         let ask = RangeRequest.plan(
             from: gap.start, to: gap.end, held: bytes.have, validator: bytes.state.validator,
             origin: bytes.ways(of: asked(context) ?? context.origin),
@@ -56,26 +56,13 @@ extension FetchWire {
             && ResponseHead.Scheme(of: url) == .http
     }
 
-    /// The bytes that a reader needs next, where parts may be asked for in any order; `nil` = none
-    /// reads, or the first missing bytes come first.
-    private var nextToRead: (start: Int64, end: Int64?)? {
-        maySplit ? target.readFrom.flatMap { bytes.nextMissing(from: $0) } : nil
-    }
-
-    /// Ends the requests that bring other bytes than those that a reader needs next: these are asked
-    /// for alone. What the requests have written is kept.
-    ///
-    /// Returns whether requests are on their way out.
+    /// Ends the requests that bring other bytes than those that a reader needs next, which are
+    /// asked for alone. Returns whether requests are on their way out.
     private mutating func followReader(_ context: FetchContext, _ step: inout FetchStep) -> Bool {
-        guard let missing = nextToRead else { return false }
+        guard maySplit, let missing = bytes.nextMissing(from: target.readFrom) else { return false }
         if segments.contains(where: \.isGivenUp) { return true }
-        let others = segments.indices.filter {
-            !segments[$0].brings(missing.start, soonAt: context.now.monotonic)
-        }
-        if others.isEmpty { return false }
-        for index in others { segments[index].isGivenUp = true }
-        step.effects.append(.stop(others.map { segments[$0].key }))
-        return true
+        return segments.giveUp(
+            where: { !$0.brings(missing.start, soonAt: context.now.monotonic) }, &step)
     }
 
     /// Another connection, where it helps; what is slow is halved again.
@@ -121,16 +108,14 @@ extension FetchWire {
 
     /// Another sample may lead to another connection.
     var isTryingConnections: Bool {
-        guard let total = bytes.state.bytesTotal, connections.isTrying(for: target, total: total)
-        else { return false }
-        return maySplit
+        bytes.state.bytesTotal.map { connections.isTrying(for: target, total: $0) } == true
+            && maySplit
     }
 
     /// No more than work without it, for a while.
     mutating func noteRefused(_ segment: ActiveSegment, _ context: FetchContext) {
         let working = segments.count { $0.isWriting && $0.key != segment.key }
-        connections.refused(
-            beside: working, held: bytes.have.count, at: context.now.monotonic)
+        connections.refused(beside: working, held: bytes.have.count, at: context.now.monotonic)
     }
 
     mutating func heard(_ index: Int, at now: Instant) {
@@ -138,11 +123,9 @@ extension FetchWire {
         segments[index].heardAt = now
     }
 
-    /// Ends one request that has been silent for too long. What it has not written is missing then
-    /// like any other part and is asked for anew, all of it, by those that are free; what it has
-    /// written is kept. It is no failure: the origin is not blamed, and nothing is backed off.
-    ///
-    /// Returns whether one is on its way out: until it has ended, what is missing is not known.
+    /// Ends one request that has been silent for too long. Free connections ask for what it has not
+    /// written. The origin is not blamed, and nothing is backed off. Returns whether a request is
+    /// on its way out: until it has ended, what is missing is not known.
     private mutating func giveUpSilent(_ context: FetchContext, _ step: inout FetchStep) -> Bool {
         if segments.contains(where: \.isGivenUp) { return true }
         guard connections.hasEndedWell,
@@ -151,8 +134,7 @@ extension FetchWire {
             asked(context)?.isCooling(at: context.now.wall) != true,
             let silent = connections.giveUpSilent(among: segments, at: context.now.monotonic)
         else { return false }
-        segments[silent].isGivenUp = true
-        step.effects.append(.stop([segments[silent].key]))
-        return true
+        let key = segments[silent].key
+        return segments.giveUp(where: { $0.key == key }, &step)
     }
 }

@@ -45,7 +45,8 @@ extension TaskRequest {
     }
 }
 
-/// The reason why a run of a job began. The text is stored, printed and in the environment of the command.
+/// The reason why a run of a job began. The text is stored, printed and in the environment of the
+/// command.
 package enum RunReason: String, Sendable, CaseIterable {
     /// The time of the job had come.
     case due

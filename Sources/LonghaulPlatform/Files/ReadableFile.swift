@@ -18,14 +18,23 @@ package final class ReadableFile: Sendable {
         posix_fadvise(number, 0, 0, POSIX_FADV_SEQUENTIAL)
     }
 
-    /// The length of the file, and when its content was last changed.
-    package func facts() throws(SystemFailure) -> (size: Int64, changedAt: Timestamp) {
+    /// What is known of a file at one moment.
+    package struct Facts: Hashable, Sendable {
+        package var size: Int64
+        /// When its content was last changed.
+        package var changedAt: Timestamp
+        /// The file has a name: it was not deleted.
+        package var isLinked: Bool
+    }
+
+    package func facts() throws(SystemFailure) -> Facts {
         let facts = try stat.of(descriptor: owner.number, path: path)
         let time = facts.st_mtim
-        return (
-            Int64(facts.st_size),
-            Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
-        )
+        return Facts(
+            size: Int64(facts.st_size),
+            changedAt: Timestamp(
+                milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000),
+            isLinked: facts.st_nlink > 0)
     }
 
     /// Returns the number of bytes read; 0 at the end of the file.

@@ -61,7 +61,7 @@ package struct HostLaunches {
         let known = try HostRows(connection).find(host)
         if let known, known.settings.job == nil { return false }
         let rows = TaskRows(connection)
-        return try !handover.tasks.contains { try rows.find($0)?.launch == nil }
+        return try !handover.tasks.contains { try rows.find($0).map { $0.launch == nil } ?? false }
     }
 
     /// The resident process that the launch was handed to is to end it.

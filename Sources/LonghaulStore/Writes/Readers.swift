@@ -8,8 +8,8 @@ package import LonghaulCore
 package struct Readers {
     let store: Store
 
-    /// Records a reader, and lets its transfer run now, whatever it waits for. One that is paused or
-    /// has ended stays so.
+    /// Records a reader, and lets its transfer run now, whatever it waits for. One that is paused
+    /// or has ended stays so.
     ///
     /// - Parameter start: The first byte that it reads.
     package func enter(

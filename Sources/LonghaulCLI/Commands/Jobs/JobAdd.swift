@@ -15,8 +15,8 @@ struct JobAdd: ConsoleCommand {
 
             The events of --on are online, network-change, power, battery, resume, boot and mount.
 
-              longhaul job add backup --every 1d --require power -- restic backup /home/ada
-              longhaul job add mirror --at 02:30 --window 02:30-06:00 -- rsync -a /srv/ b:/srv
+              longhaul job add backup --every 1d --require power -- restic backup docs
+              longhaul job add copy --at 02:30 --days Mon-Fri -- rsync -a /srv/ b:/srv
               longhaul job add mail --on online,resume -- mbsync -a
 
             \(ExitStatus.help([.done, .refused, .usage, .storeUnavailable]))
@@ -113,7 +113,7 @@ struct JobOnce: ConsoleCommand {
             deadline has passed. What is left of the job is removed by `job remove`.
 
               longhaul job once --require power,idle -- make -C ~/src/main check
-              longhaul job once --earliest 22:00 --deadline 12h --prefer unmetered -- apt-get -yd upgrade
+              longhaul job once --earliest 22:00 --deadline 12h -- apt-get -yd upgrade
 
             \(ExitStatus.help([.done, .refused, .usage, .storeUnavailable]))
             """)

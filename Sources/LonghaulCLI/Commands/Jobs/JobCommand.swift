@@ -9,7 +9,7 @@ struct JobCommand: ParsableCommand {
             A job is recorded on disk and survives this process, the engine and the machine. It \
             never runs twice at a time, and runs that were missed are made up for by one.
 
-              longhaul job add backup --every 1d --require power,unmetered -- restic backup ~/docs
+              longhaul job add backup --every 1d --require power -- restic backup docs
               longhaul job add fetch --at 07:30 --days Mon-Fri -- git -C ~/src/main fetch
               longhaul job once --require idle -- make -C ~/src/main check
               longhaul job log -f backup

@@ -11,7 +11,7 @@ struct JobLogCommand: ConsoleCommand {
 
               longhaul job log backup
               longhaul job log -f backup
-              longhaul job log backup --run 17 --json | jq -r 'select(.stream == "errors").text'
+              longhaul job log backup --run 17 --json | jq -r .text
 
             \(ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable, .interrupted]))
             """)

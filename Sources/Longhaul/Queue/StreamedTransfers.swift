@@ -4,13 +4,19 @@ internal import LonghaulStore
 
 /// Transfers whose bytes are only passed on: their files are in a directory of their own beside the
 /// store, and go with the process that reads them.
-extension TransferQueue {
-    private var streams: String { PathParts.join(directory, "streams") }
+package struct StreamedTransfers {
+    private let queue: TransferQueue
+
+    package init(_ queue: TransferQueue) {
+        self.queue = queue
+    }
+
+    private var streams: String { PathParts.join(queue.directory, "streams") }
 
     /// A new path for such a file. The directory is private like the state directory.
     ///
     /// - Throws: `LonghaulError` where the directory cannot be made.
-    package func streamPath() throws(LonghaulError) -> String {
+    package func newPath() throws(LonghaulError) -> String {
         do throws(SystemFailure) {
             let directory = try DirectoryHandle.creating(streams, isPrivate: true)
             var random = SystemRandom()
@@ -25,29 +31,29 @@ extension TransferQueue {
     /// - Returns: Whether it is gone.
     /// - Throws: `LonghaulError` `storeUnavailable`.
     @discardableResult
-    package func discardStream(_ id: TransferID) throws(LonghaulError) -> Bool {
-        guard let transfer = try store.transfers.find(id, now: now) else { return true }
+    package func discard(_ id: TransferID) throws(LonghaulError) -> Bool {
+        guard let transfer = try queue.store.transfers.find(id, now: queue.now) else { return true }
         if !transfer.state.hasEnded {
-            _ = try cancel(.ids([id]), by: .command)
+            _ = try queue.cancel(.ids([id]), by: .command)
             return false
         }
         if transfer.state == .completed {
-            let name = transfer.destination.split(separator: "/").last.map(String.init) ?? ""
+            let name = transfer.path.split(separator: "/").last.map(String.init) ?? ""
             try? DirectoryHandle(opening: streams).remove(name)
         }
-        return try remove([id]).allSatisfy { $0.error == nil }
+        return try queue.remove([id]).allSatisfy { $0.error == nil }
     }
 
     /// Removes the readers that were killed. What was fetched for one of them alone goes with it.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     package func sweepReaders() throws(LonghaulError) {
-        let machine = machine
-        for id in try store.readers.sweep(isAlive: { $0.isAlive(on: machine) }) {
-            guard let transfer = try store.transfers.find(id, now: now),
-                FileNaming.directory(of: transfer.destination).isExactly(streams)
+        let machine = queue.machine
+        for id in try queue.store.readers.sweep(isAlive: { $0.isAlive(on: machine) }) {
+            guard let transfer = try queue.store.transfers.find(id, now: queue.now),
+                FileNaming.directory(of: transfer.path).isExactly(streams)
             else { continue }
-            try discardStream(id)
+            try discard(id)
         }
     }
 }
