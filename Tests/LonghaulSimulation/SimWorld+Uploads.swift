@@ -227,7 +227,9 @@ extension SimWorld {
     /// Its file is another by now, or the server may have carried out its POST: that is for people
     /// to decide.
     func cannotComplete(_ transfer: Transfer) -> Bool {
-        guard transfer.state == .failed, let upload = uploads[transfer.url],
+        // A cancelled one whose POST may have been carried out is not taken up again either.
+        let isOver = transfer.state == .failed || transfer.state == .cancelled
+        guard isOver, let upload = uploads[transfer.url],
             let place = wire.servers.places[transfer.url]
         else { return false }
         let isChanged = transfer.error?.code == .sourceChanged && upload.hasChanged
