@@ -129,7 +129,7 @@ package enum Limits {
     package static let gainBytes: Int64 = 1 << 20
     package static let retryAfterMaximumSeconds: Double = 86_400
     /// While a server's rate limit leaves fewer requests than this, they are spread over the time.
-    package static let rateLimitSpared = 10
+    package static let rateLimitSpreadBelow = 10
     /// Failures in a row that cool an origin down for all its transfers.
     package static let originFailures = 3
     /// A deadline so near is looked for wherever its transfer stands in the queue, and so many are.

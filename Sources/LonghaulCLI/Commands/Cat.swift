@@ -50,7 +50,7 @@ struct Cat: ConsoleCommand {
         let isStarted = try start.isWanted()
         let queue = try TransferQueue()
         Signals.watch()
-        let stream = try TransferStream(id, from: from, in: queue)
+        let stream = try DownloadStream(id, from: from, in: queue)
         var wait = StreamWait(id: id, queue: queue, console: console)
         let ending = try StreamOutput(stream: stream, queue: queue).run {
             Signals.received != nil
@@ -89,7 +89,7 @@ private struct StreamWait {
     }
 
     /// Says what it waits for, once, and starts an engine where none runs.
-    mutating func check(_ stream: TransferStream, startEngine: () -> Void) throws {
+    mutating func check(_ stream: DownloadStream, startEngine: () -> Void) throws {
         guard let transfer = try queue.transfer(id), !transfer.state.hasEnded else { return }
         if transfer.state == .paused {
             return say("it is paused and waits; go on with: longhaul resume \(id)")

@@ -42,6 +42,27 @@ extension ChangeOutcome {
     fileprivate var isDone: Bool { error == nil && remark == nil }
 }
 
+/// The common part of now, resume and retry: they let transfers go on, and start an engine for
+/// them when none runs.
+protocol ResumingCommand: ChangingCommand {
+    var start: StartOptions { get }
+
+    func resume(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome]
+}
+
+extension ResumingCommand {
+    static var setsGoing: Bool { true }
+
+    func change(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome] {
+        _ = try start.isWanted()
+        return try resume(queue)
+    }
+
+    func finish(_ queue: TransferQueue, on console: Console) throws {
+        start.startOrSettle(queue, on: console)
+    }
+}
+
 extension Console {
     /// Prints each transfer with `--json`; otherwise each that was named, or their number.
     func report(

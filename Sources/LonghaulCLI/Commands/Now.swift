@@ -1,7 +1,7 @@
 import ArgumentParser
 import Longhaul
 
-struct Now: ChangingCommand {
+struct Now: ResumingCommand {
     static let configuration = CommandConfiguration(
         commandName: "now",
         abstract: "Run transfers now, whatever their schedule says.",
@@ -19,7 +19,6 @@ struct Now: ChangingCommand {
             """)
 
     static let done = "runs now"
-    static let setsGoing = true
 
     @OptionGroup var which: SelectionOptions
 
@@ -27,12 +26,7 @@ struct Now: ChangingCommand {
 
     @OptionGroup var output: OutputOptions
 
-    func change(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome] {
-        _ = try start.isWanted()
-        return try queue.runNow(which.selection)
-    }
-
-    func finish(_ queue: TransferQueue, on console: Console) throws {
-        start.startOrSettle(queue, on: console)
+    func resume(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome] {
+        try queue.runNow(which.selection)
     }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Longhaul
 
-struct Resume: ChangingCommand {
+struct Resume: ResumingCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
         abstract: "Let paused and failed transfers go on from the bytes that are kept.",
@@ -17,7 +17,6 @@ struct Resume: ChangingCommand {
             """)
 
     static let done = "resumed"
-    static let setsGoing = true
 
     @OptionGroup var which: SelectionOptions
 
@@ -25,12 +24,7 @@ struct Resume: ChangingCommand {
 
     @OptionGroup var output: OutputOptions
 
-    func change(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome] {
-        _ = try start.isWanted()
-        return try queue.resume(which.selection)
-    }
-
-    func finish(_ queue: TransferQueue, on console: Console) throws {
-        start.startOrSettle(queue, on: console)
+    func resume(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome] {
+        try queue.resume(which.selection)
     }
 }

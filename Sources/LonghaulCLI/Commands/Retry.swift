@@ -1,7 +1,7 @@
 import ArgumentParser
 import Longhaul
 
-struct Retry: ChangingCommand {
+struct Retry: ResumingCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
         abstract: "Try failed and cancelled transfers again, from the bytes that are kept.",
@@ -18,7 +18,6 @@ struct Retry: ChangingCommand {
             """)
 
     static let done = "queued again"
-    static let setsGoing = true
 
     @OptionGroup var which: SelectionOptions
 
@@ -26,12 +25,7 @@ struct Retry: ChangingCommand {
 
     @OptionGroup var output: OutputOptions
 
-    func change(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome] {
-        _ = try start.isWanted()
-        return try queue.retry(which.selection)
-    }
-
-    func finish(_ queue: TransferQueue, on console: Console) throws {
-        start.startOrSettle(queue, on: console)
+    func resume(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome] {
+        try queue.retry(which.selection)
     }
 }

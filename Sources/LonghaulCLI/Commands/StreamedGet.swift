@@ -18,7 +18,7 @@ struct StreamedGet {
         let queue = try TransferQueue()
         try? StreamedTransfers(queue).sweepReaders()
         let wanted = try wanted(at: StreamedTransfers(queue).newPath(), configuration.defaults)
-        // From here on there is a file that must not stay.
+        // The file that the next lines make must not stay.
         Signals.watch()
         Signals.watchSuspension()
         guard case .recorded(let id, destination: _)? = try queue.enqueue([wanted]).first else {
@@ -100,7 +100,7 @@ private final class StreamThread: Sendable {
     }
 
     private func passOn() throws -> StreamOutput.Ending {
-        let stream = try TransferStream(id, in: queue)
+        let stream = try DownloadStream(id, in: queue)
         defer { stream.close() }
         return try StreamOutput(stream: stream, queue: queue).run {
             isStopped.load(ordering: .relaxed)

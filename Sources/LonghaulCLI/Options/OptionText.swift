@@ -80,6 +80,17 @@ enum OptionText {
         return needs
     }
 
+    /// The values of `--every` and `--tolerance`.
+    static func repetition(
+        every: String, tolerance: String?
+    ) throws(LonghaulError) -> TaskRepetition {
+        TaskRepetition(
+            interval: try duration(every, "--every"),
+            tolerance: try tolerance.map { text throws(LonghaulError) in
+                try duration(text, "--tolerance")
+            })
+    }
+
     /// Several texts form one list.
     static func triggers(_ texts: [String], _ name: String) throws(LonghaulError) -> [TaskTrigger] {
         var triggers: [TaskTrigger] = []

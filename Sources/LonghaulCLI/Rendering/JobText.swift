@@ -57,20 +57,9 @@ struct JobText {
     }
 
     private func definition(_ request: TaskRequest) -> [String] {
-        var lines: [String] = []
-        if let earliest = request.earliestBegin {
-            lines.append("earliest   \(time.full(earliest))")
-        }
-        if let repetition = request.repetition {
-            lines.append(
-                "every      \(Units.duration(repetition.interval)), up to"
-                    + " \(Units.duration(repetition.slack)) earlier")
-        }
+        var lines = TaskText.times(request, time)
         if let daily = request.job?.daily { lines.append("at         \(daily)") }
-        if !request.triggers.isEmpty {
-            lines.append(
-                "on         " + request.triggers.map(\.rawValue).joined(separator: ", "))
-        }
+        lines += TaskText.triggers(request)
         if let window = request.job?.window { lines.append("window     \(window)") }
         if let deadline = request.job?.deadline {
             lines.append("deadline   \(time.full(deadline))")

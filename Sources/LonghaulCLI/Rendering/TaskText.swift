@@ -62,19 +62,8 @@ struct TaskText {
     }
 
     private func definition(_ request: TaskRequest) -> [String] {
-        var lines: [String] = []
-        if let earliest = request.earliestBegin {
-            lines.append("earliest   \(time.full(earliest))")
-        }
-        if let repetition = request.repetition {
-            lines.append(
-                "every      \(Units.duration(repetition.interval)), up to"
-                    + " \(Units.duration(repetition.slack)) earlier")
-        }
-        if !request.triggers.isEmpty {
-            lines.append(
-                "on         " + request.triggers.map(\.rawValue).joined(separator: ", "))
-        }
+        var lines = TaskText.times(request, time)
+        lines += TaskText.triggers(request)
         if !request.requirements.isEmpty {
             lines.append(
                 "requires   " + request.requirements.names.joined(separator: ", ")
@@ -84,6 +73,26 @@ struct TaskText {
             lines.append("payload    " + TerminalText.shown(ShownOutput.text(payload)))
         }
         return lines
+    }
+
+    /// The lines of a request about its earliest moment and its interval.
+    static func times(_ request: TaskRequest, _ time: TimeText) -> [String] {
+        var lines: [String] = []
+        if let earliest = request.earliestBegin {
+            lines.append("earliest   \(time.full(earliest))")
+        }
+        if let repetition = request.repetition {
+            lines.append(
+                "every      \(Units.duration(repetition.interval)), up to"
+                    + " \(Units.duration(repetition.slack)) earlier")
+        }
+        return lines
+    }
+
+    /// The line of a request about its triggers; empty = it has none.
+    static func triggers(_ request: TaskRequest) -> [String] {
+        if request.triggers.isEmpty { return [] }
+        return ["on         " + request.triggers.map(\.rawValue).joined(separator: ", ")]
     }
 
     private func whenLost(_ request: TaskRequest) -> String {

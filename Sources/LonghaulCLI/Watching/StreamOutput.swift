@@ -13,7 +13,7 @@ struct StreamOutput {
         case failed(LonghaulError)
     }
 
-    let stream: TransferStream
+    let stream: DownloadStream
     let queue: TransferQueue
 
     /// Returns when no more bytes come or are wanted. Memory is bounded: what a slow reader has not

@@ -10,7 +10,7 @@ struct RateLimit: Hashable {
     /// remains, and an equal part of it for each request while few remain.
     var pause: Double {
         if remaining == 0 { return resetsIn }
-        return remaining < Limits.rateLimitSpared ? resetsIn / Double(remaining + 1) : 0
+        return remaining < Limits.rateLimitSpreadBelow ? resetsIn / Double(remaining + 1) : 0
     }
 }
 

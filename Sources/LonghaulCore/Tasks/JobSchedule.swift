@@ -7,11 +7,11 @@ package struct JobSchedule: Hashable, Sendable {
     /// such a request.
     package var prefers: ConditionNeeds?
     package var isDiscretionary = false
-    /// The time of day at which it repeats; `nil` = it does not so.
+    /// The time of day at which the job repeats; `nil` = it does not repeat daily.
     package var daily: DailyMoment?
     /// The number of retries of a due run after a failure; `nil` = without end.
     package var retries: Int?
-    /// No run begins from then on; `nil` = it has none.
+    /// No run begins from this moment on; `nil` = the job has no deadline.
     package var deadline: Timestamp?
 
     package init() {}

@@ -53,7 +53,10 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
     package var goesOnce: Bool { rawValue & 1 << 49 != 0 }
 
     /// A user asked that it runs now, whatever its schedule says.
-    package var runsNow: Bool { rawValue & 1 << 62 != 0 }
+    package var runsNow: Bool { rawValue & EligibilityKey.runsNowBit != 0 }
+
+    /// The bit of ``runsNow``, for queries.
+    package static var runsNowBit: Int64 { 1 << 62 }
 
     /// The eligibility of a transfer that is to run now: its window, its requirements and its
     /// preferences are set aside. The network that its URL needs is not.
@@ -61,7 +64,7 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
         let plain = EligibilityKey(
             isDiscretionary: isDiscretionary, usesNetwork: usesNetwork, hasMirrors: hasMirrors,
             isAwaited: isAwaited, goesOnce: goesOnce)
-        return EligibilityKey(rawValue: plain.rawValue | 1 << 62)
+        return EligibilityKey(rawValue: plain.rawValue | EligibilityKey.runsNowBit)
     }
 
     package var schedule: TransferSchedule {

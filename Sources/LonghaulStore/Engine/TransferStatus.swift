@@ -65,7 +65,7 @@ package struct TransferStatus {
         if readyAt != nil || !waitingFor.isEmpty {
             try TransferRows(connection).setRunsNow(false, id)
         }
-        let isEarly = "earliest > max(?2, ?4) AND NOT eligibility >> 62 & 1"
+        let isEarly = "earliest > max(?2, ?4) AND NOT \(TransferRows.runsNow)"
         try connection.run(
             """
             UPDATE transfer SET phase = 0, input = 0, \

@@ -69,10 +69,17 @@ struct TransferRows {
         try setRunsNow(false, id)
     }
 
+    /// True of a transfer that runs now, whatever its schedule says.
+    static let runsNow = "(eligibility & \(EligibilityKey.runsNowBit) <> 0)"
+
     /// Sets the schedule of a transfer aside until its attempt ends, or restores it. What does not
     /// change is not written.
     func setRunsNow(_ runsNow: Bool, _ id: TransferID) throws {
-        guard let work = try WorkRecord.find(id, connection), work.eligibility.runsNow != runsNow
+        // Each back-off asks: the whole row is read only where something changes.
+        let isSet = try connection.first(
+            "SELECT \(Self.runsNow) FROM transfer WHERE id = ?1", id
+        ) { $0.bool(0) }
+        guard let isSet, isSet != runsNow, let work = try WorkRecord.find(id, connection)
         else { return }
         if runsNow {
             try connection.run(

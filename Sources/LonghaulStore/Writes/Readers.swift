@@ -36,7 +36,7 @@ package struct Readers {
         try store.write(.relaxed) { connection in
             let isHeldBack = try connection.first(
                 """
-                SELECT waitReason IS NULL AND NOT (eligibility >> 62 & 1) FROM transfer \
+                SELECT waitReason IS NULL AND NOT \(TransferRows.runsNow) FROM transfer \
                 WHERE id = ?1
                 """, transfer
             ) { $0.bool(0) }

@@ -98,7 +98,7 @@ struct ConsolePage {
             (#"\d+d\d+h|\d+h\d+m|\d+m\d+s|\b\d+s\b"#, "WHILE"), (#"\d+ ms"#, "WHILE"),
             // What is near enough is "now", before and after.
             (#"\bnow\b"#, "in WHILE"), ("WHILE ago", "in WHILE"),
-            (#", [\d.]+ (?:[KMG]i)?B/s"#, ""), (#""seconds":[0-9.]+"#, "SECONDS"),
+            (#", [\d.]+ (?:[KMG]i)?B/s"#, ""), (#""(?:cpuS|s)econds":[0-9.]+"#, "SECONDS"),
             (#"libcurl: .*"#, "LIBRARY"),
             (#"[0-9]+ open files"#, "N open files"),
             (#"port \d+|127\.0\.0\.1:\d+"#, "PORT"),

@@ -121,11 +121,7 @@ struct TaskSubmit: ConsoleCommand {
             request.requirements = try OptionText.needs(requires, "--require")
         }
         if let every {
-            request.repetition = TaskRepetition(
-                interval: try OptionText.duration(every, "--every"),
-                tolerance: try tolerance.map { text throws(LonghaulError) in
-                    try OptionText.duration(text, "--tolerance")
-                })
+            request.repetition = try OptionText.repetition(every: every, tolerance: tolerance)
         }
         if !events.isEmpty { request.triggers = try OptionText.triggers(events, "--on") }
         if let payload { request.payload = try OptionText.json(payload, "--payload") }

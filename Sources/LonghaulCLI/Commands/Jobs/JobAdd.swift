@@ -56,9 +56,6 @@ struct JobAdd: ConsoleCommand {
     @OptionGroup var start: StartOptions
     @OptionGroup var output: OutputOptions
 
-    /// The default number of retries of a due run.
-    static let retries = 3
-
     func validate() throws {
         if tolerance != nil, every == nil {
             throw ValidationError("--tolerance is a part of --every")
@@ -71,13 +68,9 @@ struct JobAdd: ConsoleCommand {
 
     func request(_ context: InputContext) throws(LonghaulError) -> TaskRequest {
         var request = try when.request(context)
-        if when.retries == nil { request.job?.retries = Self.retries }
+        if when.retries == nil { request.job?.retries = Limits.jobRetries }
         if let every {
-            request.repetition = TaskRepetition(
-                interval: try OptionText.duration(every, "--every"),
-                tolerance: try tolerance.map { text throws(LonghaulError) in
-                    try OptionText.duration(text, "--tolerance")
-                })
+            request.repetition = try OptionText.repetition(every: every, tolerance: tolerance)
         }
         if let at { request.job?.daily = try OptionText.daily(at, days: days, "--at") }
         if !events.isEmpty { request.triggers = try OptionText.triggers(events, "--on") }

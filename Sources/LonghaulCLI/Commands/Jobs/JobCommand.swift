@@ -30,6 +30,15 @@ struct JobName: ParsableArguments {
 }
 
 extension JobName {
+    /// Prints the job: for programs whole, for people these lines of it.
+    func show(on console: Console, _ lines: (JobText, JobRecord) -> [String]) throws -> ExitStatus {
+        let queue = try TransferQueue()
+        if console.isJSON { return try report(queue, on: console) }
+        let job = try queue.jobs.find(name)
+        for line in lines(JobText(time: .current()), job) { try console.line(line) }
+        return .done
+    }
+
     /// Prints the job as it is now, for programs.
     func report(_ queue: TransferQueue, on console: Console) throws -> ExitStatus {
         if console.isJSON {
@@ -68,13 +77,7 @@ struct JobShow: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        let job = try TransferQueue().jobs.find(which.name)
-        if console.isJSON {
-            try console.line { job.write(to: &$0) }
-            return .done
-        }
-        for line in JobText(time: .current()).lines(job) { try console.line(line) }
-        return .done
+        try which.show(on: console) { text, job in text.lines(job) }
     }
 }
 
@@ -87,13 +90,7 @@ struct JobWhy: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        let job = try TransferQueue().jobs.find(which.name)
-        if console.isJSON {
-            try console.line { job.write(to: &$0) }
-            return .done
-        }
-        for line in JobText(time: .current()).why(job) { try console.line(line) }
-        return .done
+        try which.show(on: console) { text, job in text.why(job) }
     }
 }
 

@@ -12,7 +12,7 @@ internal import LonghaulStore
 /// meanwhile.
 ///
 /// For one thread.
-package final class TransferStream {
+package final class DownloadStream {
     package enum Step {
         /// So many bytes are in the buffer.
         case bytes(Int)
