@@ -12,7 +12,7 @@ package enum Limits {
     package static let uploadConflicts = 3
     /// After so many refusals to append to a file over FTP the whole file is sent.
     package static let refusedAppends = 2
-    /// How long before its first answer an upload to S3 may have begun.
+    /// How long before its first answer an upload in parts may have begun.
     package static let uploadBeginSeconds: Double = 60
     /// The sizes of parts that S3 takes (Amazon S3 User Guide, "Multipart upload limits").
     package static let uploadPartBytes: ClosedRange<Int64> = 5 << 20...5 << 30

@@ -53,12 +53,27 @@ struct SimIntake {
     var interim: SimUploadAnswer?
 }
 
+/// The protocol that a URL speaks.
+enum SimDialect {
+    case plain, ietf9, ietf8, ietf6, tus, s3
+
+    /// Of the draft alone.
+    var interopVersion: Int? {
+        switch self {
+        case .ietf9: 9
+        case .ietf8: 8
+        case .ietf6: 6
+        case .plain, .tus, .s3: nil
+        }
+    }
+}
+
 /// Servers that take uploads. Each URL speaks one dialect, keeps to its rules, and forgets or moves
 /// back when it is told to. What it has published is checked when it is.
 final class SimUploadServer {
     /// What one URL is like.
     struct Place {
-        let dialect: UploadDialect
+        let dialect: SimDialect
         /// What it says that one request may bring at most.
         var appendLimit: Int64?
         /// It answers OPTIONS by what it speaks. Of tus, which always does: creations may carry
@@ -142,7 +157,6 @@ final class SimUploadServer {
         case .tus: return createdTus(request, place)
         case .ietf9, .ietf8, .ietf6: return drafted(request, place)
         case .s3: return s3(request, place)
-        case .remoteFile: return .answer(SimUploadAnswer(status: 501))
         }
     }
 

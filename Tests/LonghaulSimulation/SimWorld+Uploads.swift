@@ -92,7 +92,7 @@ extension SimWorld {
 
     /// A URL that takes an upload.
     private func makePlace() -> (url: String, SimUploadServer.Place) {
-        let dialect: UploadDialect = [.plain, .ietf9, .ietf9, .ietf8, .ietf6, .tus, .tus, .s3]
+        let dialect: SimDialect = [.plain, .ietf9, .ietf9, .ietf8, .ietf6, .tus, .tus, .s3]
             .randomElement(using: &random)!
         let url = "http://s\(nextURL % 2).test/u\(nextURL)"
         nextURL += 1
@@ -113,7 +113,7 @@ extension SimWorld {
             // Nothing is sent by the draft to a server that does not tell that it speaks it.
             place.tells ? [.ietf, .auto].randomElement(using: &random)! : .auto
         case .tus: [.tus, .auto].randomElement(using: &random)!
-        case .s3, .remoteFile: .s3
+        case .s3: .s3
         }
     }
 

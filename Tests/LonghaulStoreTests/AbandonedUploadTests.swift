@@ -22,8 +22,7 @@ import Testing
         try scratch.turn(epoch) { tx in
             var (_, fetch) = try #require(try tx.transfers.claim(id, now: .start))
             var upload = UploadState()
-            upload.dialect = .tus
-            upload.address = address
+            upload.progress = .tus(TusUpload.Kept(at: address))
             fetch.upload = upload
             try tx.fetches.save(fetch)
             try tx.transfers.cancel(id, numbers: TransferTotals(fetch), now: .start)

@@ -5,12 +5,12 @@ internal import LonghaulStore
 struct KeyRenewal {
     let queue: TransferQueue
 
-    /// Uploads to S3 whose keys were refused get those of this environment. A profile stays unless
+    /// Signed uploads whose keys were refused get those of this environment. A profile stays unless
     /// the environment names keys or another one.
     func renew(_ selection: TransferSelection) throws(LonghaulError) {
         let location = S3Location()
         for transfer in try failed(selection) {
-            guard var upload = transfer.options.upload, upload.uploadProtocol == .s3,
+            guard var upload = transfer.options.upload, upload.isSigned,
                 transfer.state == .failed,
                 [.unauthorized, .forbidden].contains(transfer.error?.code),
                 location.namesKeys || transfer.options.user != nil

@@ -30,17 +30,11 @@ extension UploadMachine {
         }
         // Names at the server are made of the pinned one, whose numbers may be others by now.
         upload.source = pinned.flatMap { $0.isSame(as: version) ? $0 : nil } ?? version
-        wire.upload.start(held: have.count, floor: upload.sentBound)
-        // Bytes under way when the last run ended may have arrived since.
-        if upload.address != nil {
-            upload.mustAsk = true
-            upload.listedThrough = nil
-            upload.isForgotten = false
-            if upload.swap != nil { upload.swap = .unknown }
-            // The last request of all to S3, too.
-            if upload.dialect == .s3, have.count == version.size { upload.mayHaveArrived = true }
-        }
+        wire.upload.start(held: have.count, floor: upload.progress.kept.sentBound)
         wire.bytes.state.upload = upload
+        var conversation = conversation
+        conversation.reopens()
+        wire.bytes.state.upload?.adopt(conversation)
         wire.bytes.state.bytesTotal = version.size
         // The state is saved together with the loss of the bytes before.
         if !step.writes.isEmpty { step.writes.append(.save(state)) }

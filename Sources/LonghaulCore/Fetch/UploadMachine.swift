@@ -1,6 +1,6 @@
 /// The life of an upload: open the source, converse with the server, and leave. What is asked and
-/// what answers mean is for ``UploadPlan`` and ``UploadJudge`` to say. Only parts of S3 are sent
-/// beside each other; any other request goes out alone.
+/// what answers mean is for its ``UploadConversation`` to say. Only parts are sent beside each
+/// other; any other request goes out alone.
 struct UploadMachine {
     var stage: FetchStage
     var leaving: FetchLeaving?
@@ -46,8 +46,7 @@ struct UploadMachine {
             stage = .settling
             settleUpload(context, &step)
         case .head(let key, let head): noteHead(key, head, at: context.now.monotonic)
-        case .interim(let key, let head):
-            if noteInterim(key, head, context, &step) { learnUploads(context, &step) }
+        case .interim(let key, let head): interim(key, head, context, &step)
         case .ended(let key, let end): uploadEnded(key, end, context, &step)
         case .leave(let departure): departUpload(departure, context, &step)
         case .tick: ticked(context, &step)
@@ -69,13 +68,21 @@ struct UploadMachine {
     /// The budget of the origin may allow another part by now.
     private mutating func ticked(_ context: FetchContext, _ step: inout FetchStep) {
         wire.bytes.checkpoints.ticked(at: context.now.monotonic)
-        guard stage == .moving, state.upload?.dialect == .s3, !wire.segments.isEmpty
+        guard stage == .moving, wire.upload.underWay.contains(where: { $0.part != nil })
         else { return }
         wire.connections.observe(held: have.count, at: context.now.monotonic)
         converse(context, &step)
     }
 
-    /// Asks what is to be asked next, of S3 as often as the budgets allow.
+    /// The upload in its protocol, once the source is open.
+    var conversation: any UploadConversation {
+        guard let upload = state.upload, let job = UploadJob(request, upload, transfer) else {
+            preconditionFailure("an upload converses once its source is open")
+        }
+        return upload.conversation(job, offset: have.prefix)
+    }
+
+    /// Asks what is to be asked next, and parts as often as the budgets allow.
     mutating func converse(_ context: FetchContext, _ step: inout FetchStep) {
         if wire.segments.isEmpty, let reason = reasonToPause(context) {
             return leaveUpload(reason, context, &step)
@@ -85,7 +92,7 @@ struct UploadMachine {
                 let failure = wire.upload.lastFailure ?? UploadFailure.noGain
                 return leaveUpload(leaving(after: failure), context, &step)
             }
-            if let upload = state.upload, exchange.isForbidden(after: upload) {
+            if state.upload?.forbids(exchange) == true {
                 return leaveUpload(.fail(UploadFailure.unknownEnd(nil).error), context, &step)
             }
             send(exchange, context, &step)
@@ -108,22 +115,9 @@ struct UploadMachine {
     }
 
     private mutating func nextExchange(_ context: FetchContext) -> UploadExchange? {
-        guard let options = request.options.upload, var upload = state.upload,
-            let source = upload.source
-        else { preconditionFailure("an upload converses once its source is open") }
-        if upload.dialect == nil,
-            let start = UploadPlan.start(
-                for: options, to: request.url,
-                known: upload.mustDiscover ? nil : context.origin.uploads)
-        {
-            upload.dialect = start.dialect
-            upload.isGuess = start.isGuess
-            upload.isRemembered = start.isRemembered
-            wire.bytes.state.upload = upload
-        }
-        return UploadPlan(
-            request, options, upload, offset: have.prefix, source: source, transfer: transfer
-        ).next(beside: wire.upload.underWay)
+        let job = conversation.standing.job
+        wire.bytes.state.upload?.start(job, known: context.origin.uploads)
+        return conversation.next(beside: wire.upload.underWay)
     }
 
     private mutating func uploadEnded(
@@ -139,22 +133,14 @@ struct UploadMachine {
             if stage == .moving { converse(context, &step) }
             return settleUpload(context, &step)
         }
-        guard let options = request.options.upload, let upload = state.upload,
-            let size = upload.source?.size
-        else { return }
-        var judge = UploadJudge(
-            exchange, end, upload, offset: have.prefix, size: size, options,
-            floor: wire.upload.floor)
+        var conversation = conversation
         let head = segment.head
-        let verdict = ReceivedDigest.verdict(
-            of: &judge, on: head, expecting: request.options.checksum
-        ).quoting(head, end.answer)
+        let verdict = conversation.verdict(
+            on: EndedExchange(exchange, end, head, floor: wire.upload.floor),
+            expecting: request.options.checksum)
         step.writes.append(
             .attempt(transfer, segment.outcome(exchange, end, verdict, at: context.now.wall)))
-        absorb(judge, &step)
-        if let learned = judge.learned {
-            step.writes.append(.learn(origin: context.origin.origin, .uploads(learned)))
-        }
+        absorb(conversation, context, &step)
         if let head, head.scheme == .http, exchange.purpose != .discover {
             var response = TransferResponse(head, length: nil)
             response.body = end.answer
@@ -218,7 +204,7 @@ struct UploadMachine {
     ) {
         // The question followed a break: without a gain the break is a failure like any other.
         let isAnswered = exchange.purpose == .ask || exchange.purpose == .list
-        if isAnswered, state.upload?.mustAsk == false,
+        if isAnswered, state.upload?.progress.kept.mustAsk == false,
             let failure = wire.upload.settle(held: have.count, of: state.bytesTotal)
         {
             return leaveUpload(leaving(after: failure), context, &step)
@@ -246,11 +232,6 @@ struct UploadMachine {
         step.writes.append(.completed(transfer, path: wire.target.destination, wire.bytes.totals))
         step.durable = true
         step.effects.append(.close(deletingPart: false))
-    }
-
-    private func learnUploads(_ context: FetchContext, _ step: inout FetchStep) {
-        guard let dialect = state.upload?.dialect, context.origin.uploads != dialect else { return }
-        step.writes.append(.learn(origin: context.origin.origin, .uploads(dialect)))
     }
 
     // MARK: - Leaving
@@ -308,21 +289,25 @@ struct UploadMachine {
                 url: exchange.url, startedAt: context.now, isParallel: !wire.segments.isEmpty))
         wire.run.requested(at: context.now.monotonic)
         wire.upload.sent(exchange, as: key, held: have.count)
-        let isForgettable = isForgettable(exchange)
-        let bound = wire.bytes.state.upload?.sentBound ?? 0
-        let mayFinish = exchange.purpose == .whole || exchange.address != nil
-        // A part is stored whole or not at all: nothing has to be remembered of it.
-        if exchange.part == nil, exchange.range.upperBound > bound || mayFinish {
-            wire.bytes.state.upload?.sentBound = max(bound, exchange.range.upperBound)
-            if mayFinish { wire.bytes.state.upload?.mayHaveArrived = true }
-            if let address = exchange.address { wire.bytes.state.upload?.address = address }
-            if !isForgettable {
-                step.writes.append(.save(wire.bytes.state))
-                let isCostly = exchange.range.count > Limits.uploadAtOnceBytes
-                step.durable = step.durable || isCostly || !exchange.body.mayRepeat
-            }
-        }
+        record(exchange, &step)
         step.effects.append(.send(UploadAsk(key: key, exchange: exchange)))
+    }
+
+    /// Records what has to be known of the request after a crash.
+    private mutating func record(_ exchange: UploadExchange, _ step: inout FetchStep) {
+        // A part is stored whole or not at all: nothing has to be remembered of it.
+        if exchange.part != nil { return }
+        let isForgettable = isForgettable(exchange)
+        let mayFinish = exchange.purpose == .whole || exchange.address != nil
+        let before = state.upload
+        var conversation = conversation
+        conversation.begins(exchange)
+        wire.bytes.state.upload?.adopt(conversation)
+        if mayFinish { wire.bytes.state.upload?.mayHaveArrived = true }
+        if isForgettable || !mayFinish && state.upload == before { return }
+        step.writes.append(.save(state))
+        let isCostly = exchange.range.count > Limits.uploadAtOnceBytes
+        step.durable = step.durable || isCostly || !exchange.body.mayRepeat
     }
 
     mutating func noteHead(_ key: SegmentKey, _ head: ResponseHead, at now: Instant) {
@@ -332,27 +317,22 @@ struct UploadMachine {
         wire.run.lastHTTPVersion = head.httpVersion
     }
 
-    /// Returns whether the server has shown what it speaks.
-    mutating func noteInterim(
+    /// The server tells on the way of a resource, or how far it is.
+    private mutating func interim(
         _ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
-    ) -> Bool {
+    ) {
         guard let index = wire.segments.firstIndex(where: { $0.key == key }),
-            let exchange = wire.upload.exchanges[key],
-            let upload = wire.bytes.state.upload, let options = wire.target.request.options.upload,
-            let size = upload.source?.size
-        else { return false }
+            wire.upload.exchanges[key] != nil
+        else { return }
         wire.heard(index, at: context.now.monotonic)
-        let end = SegmentEnd(failure: nil, writtenThrough: 0, bytesReceived: 0)
-        var judge = UploadJudge(
-            exchange, end, upload, offset: wire.bytes.have.prefix, size: size, options,
-            floor: wire.upload.floor)
-        judge.interim(head)
-        let isNew = judge.state.address != upload.address
-        guard isNew || judge.acknowledged != wire.bytes.have else { return false }
-        absorb(judge, &step)
-        step.writes.append(.save(wire.bytes.state))
+        var conversation = conversation
+        conversation.interim(head)
+        let address = conversation.progress.kept.address
+        let isNew = address != state.upload?.address
+        guard isNew || conversation.acknowledged != have else { return }
+        absorb(conversation, context, &step)
+        step.writes.append(.save(state))
         if isNew { step.durable = true }
-        return isNew
     }
 
     mutating func remove(
@@ -376,17 +356,23 @@ struct UploadMachine {
             && exchange.range.count <= Limits.uploadAtOnceBytes
     }
 
-    /// Takes over what an answer has told. The caller saves it.
-    mutating func absorb(_ judge: UploadJudge, _ step: inout FetchStep) {
-        wire.bytes.state.upload = judge.state
+    /// Adopts what an answer has told. The caller saves it.
+    mutating func absorb(
+        _ conversation: any UploadConversation, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        let standing = conversation.standing
+        wire.bytes.state.upload?.adopt(conversation)
         wire.bytes.state.isPrefetched = false
-        if let lost = judge.lost {
+        if let lost = standing.lost {
             wire.upload.floor = 0
             let others = wire.upload.forgetAll()
             if !others.isEmpty { step.effects.append(.stop(others)) }
             lose(lost, &step)
         } else {
-            acknowledge(judge.acknowledged, &step)
+            acknowledge(conversation.acknowledged, &step)
+        }
+        if let learned = standing.learned, learned != context.origin.uploads {
+            step.writes.append(.learn(origin: context.origin.origin, .uploads(learned)))
         }
     }
 

@@ -12,7 +12,7 @@ package struct UploadRun: Sendable {
     /// Requests since the last gain: none of them is repeated in this run.
     private var sinceGain: Set<UploadExchange> = []
     private var heldAtGain: Int64 = 0
-    /// See ``UploadJudge``.
+    /// See ``EndedExchange/floor``.
     var floor: Int64 = 0
     /// Another request is wanted, perhaps to another URL.
     var isSuperseded = false

@@ -60,7 +60,7 @@ package enum OriginLesson: Hashable, Sendable {
     /// And under If-Range.
     case honoursIfRange
     /// Upload protocol that the origin speaks; `nil` = to be found out again.
-    case uploads(UploadDialect?)
+    case uploads(SpokenUploads?)
 }
 
 extension OriginMemory {
@@ -72,7 +72,7 @@ extension OriginMemory {
         case .honoursIfRange:
             ignoresRanges = false
             mishandlesIfRange = false
-        case .uploads(let dialect): uploads = dialect
+        case .uploads(let spoken): uploads = spoken
         }
     }
 }

@@ -24,7 +24,7 @@ package struct OriginMemory: Hashable, Sendable {
     /// Measured throughput of one transfer, bytes per second, smoothed.
     package var bytesPerSecond: Double?
     /// Upload protocol that the origin speaks; `nil` = not known.
-    package var uploads: UploadDialect?
+    package var uploads: SpokenUploads?
 
     package init(origin: String) {
         self.origin = origin
@@ -144,4 +144,14 @@ extension OriginMemory {
         guard let coolDownUntil else { return .well }
         return Self.isAhead(coolDownUntil, at: now) ? .cooling(until: coolDownUntil) : .probing
     }
+}
+
+/// The way of uploads that an origin speaks. Raw values are stored.
+package enum SpokenUploads: String, Hashable, Sendable {
+    /// Neither tus nor the draft: a request carries the whole file.
+    case plain
+    /// draft-ietf-httpbis-resumable-upload, by interop version.
+    case ietf9, ietf8, ietf6
+    /// tus 1.0.0.
+    case tus
 }

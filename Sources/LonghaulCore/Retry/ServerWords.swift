@@ -12,7 +12,7 @@ package enum ServerWords {
 
     private static func meaning(of text: String, _ bytes: [UInt8]) -> String {
         let text = String(text.drop(while: \.isWhitespace))
-        // S3, Azure and similar servers answer in this form.
+        // Object stores of Amazon, Azure and others answer in this form.
         if let code = MarkupText.element("Code", in: bytes) {
             let message = MarkupText.element("Message", in: bytes).map { ": \($0)" } ?? ""
             return MarkupText.unescaped(code + message)

@@ -50,6 +50,9 @@ public struct UploadOptions: Hashable, Codable, Sendable {
         }
     }
 
+    /// Requests are signed with keys of the user's.
+    package var isSigned: Bool { uploadProtocol == .s3 }
+
     /// A POST that may not be sent twice: what a crash finds on its way has failed, so that it is
     /// never made ready ahead of the connections.
     package var goesOnce: Bool {

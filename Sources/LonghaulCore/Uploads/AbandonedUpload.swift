@@ -24,17 +24,17 @@ package struct AbandonedUpload: Hashable, Sendable {
 
     /// The transfer's request at the URL where the upload was left. If the transfer has another
     /// origin by now, its credentials may be for the new one: the old one is told none. A signature
-    /// for S3 does not tell the key.
+    /// does not tell the key.
     ///
     /// - Parameter askedURL: See ``FetchState/askedURL``.
     package static func request(
-        _ request: TransferRequest, _ state: UploadState, askedURL: String?
+        _ request: TransferRequest, askedURL: String?
     ) -> TransferRequest {
         guard let askedURL, !CanonicalURL.areSame(askedURL, request.url) else { return request }
         var left = request
         left.url = askedURL
         let (old, new) = (try? URLParts(askedURL).origin, try? URLParts(request.url).origin)
-        if old == new || state.dialect == .s3 { return left }
+        if old == new || request.options.upload?.isSigned == true { return left }
         left.options.user = nil
         left.options.headers = left.options.headers.forElsewhere
         left.options.clientCertificate = nil
@@ -44,11 +44,9 @@ package struct AbandonedUpload: Hashable, Sendable {
 
     /// The request that takes it away; `nil` = there is nothing.
     package var exchange: UploadExchange? {
-        guard let options = request.options.upload, let source = state.source ?? options.source
-        else { return nil }
-        return UploadPlan(
-            request, options, state, offset: 0, source: source, transfer: transfer
-        ).abort()
+        UploadJob(request, state, transfer).flatMap {
+            state.conversation($0, offset: 0).abort()
+        }
     }
 
     /// Nothing more is done about the rest: it is gone, or the server will not delete it.
@@ -58,12 +56,13 @@ package struct AbandonedUpload: Hashable, Sendable {
         if attempts >= Limits.uploadAbortAttempts { return true }
         guard let head else { return false }
         guard head.scheme == .http else { return true }
+        let upload = request.options.upload
         // The keys of a profile may be renewed.
-        let isSigned = request.options.user == nil && request.options.upload?.profile != nil
+        let isRenewable = request.options.user == nil && upload?.profile != nil
         return switch head.status {
-        // Perhaps a request that has taken too long.
-        case 400 where state.dialect == .s3: false
-        case 400, 401, 403: !isSigned
+        // Perhaps a signed request that has taken too long.
+        case 400 where upload?.isSigned == true: false
+        case 400, 401, 403: !isRenewable
         case 408, 409, 423, 425, 429, 500...599: false
         default: true
         }
@@ -72,11 +71,12 @@ package struct AbandonedUpload: Hashable, Sendable {
     /// The same upload after a tus server was asked whether it deletes uploads. `nil` = that was
     /// not asked, or has no answer.
     package func afterQuestion(_ head: ResponseHead?) -> AbandonedUpload? {
-        guard state.dialect == .tus, state.terminates == nil, let head, head.isSuccess else {
-            return nil
-        }
+        guard case .tus(var kept) = state.progress, kept.terminates == nil, let head,
+            head.isSuccess
+        else { return nil }
         var known = self
-        known.state.terminates = TusOffer(head.headers).extensions.contains("termination")
+        kept.terminates = TusOffer(head.headers).extensions.contains("termination")
+        known.state.progress = .tus(kept)
         return known
     }
 

@@ -10,13 +10,13 @@ enum ReceivedDigest {
     ) -> Checksum? {
         switch exchange.purpose {
         case .whole, .append, .create: break
-        // S3 tells a digest of digests for parts that were joined.
+        // Of parts that were joined a digest of digests is told.
         case .discover, .ask, .list, .complete, .abort: return nil
         }
         guard head.isSuccess, exchange.body.content?.before.isEmpty != false else { return nil }
         if exchange.part == nil, algorithm == .sha256,
-            let object = head.headers.single(s3Field).flatMap({ Base64.decode($0[...]) }),
-            object.count == algorithm.byteCount
+            let text = head.headers.single(S3Upload.digestField),
+            let object = Base64.decode(text[...]), object.count == algorithm.byteCount
         {
             return Checksum(algorithm: .sha256, hex: Hex.text(object))
         }
@@ -27,39 +27,29 @@ enum ReceivedDigest {
         return DigestField.checksums(value).last { $0.algorithm == algorithm }
     }
 
-    /// An upload that would be done fails if the server has other bytes than those that are
-    /// expected. They are lost, and a later attempt begins anew.
-    static func verdict(
-        of judge: inout UploadJudge, on head: ResponseHead?, expecting expected: Checksum?
-    ) -> UploadVerdict {
-        let verdict = judge.judge(head)
-        guard verdict == .done, let expected, let head,
-            let told = told(by: head, judge.end.answer, to: judge.exchange, expected.algorithm),
-            told != expected
-        else { return verdict }
-        _ = judge.gone("the server has other bytes than those expected")
-        return .failed(
-            failure(
-                "the server says that it has a file whose \(told.algorithm.rawValue) is "
-                    + "\(told.hex), not the expected \(expected.hex)", head))
-    }
-
-    /// S3 was told the digest of an object, and has refused what came.
-    static func refusal(_ head: ResponseHead, _ body: [UInt8]) -> Failure? {
-        guard head.status == 400, S3Answer.code(in: body) == "BadDigest" else {
-            return nil
-        }
+    /// The server has refused what came for its digest.
+    static func refusal(_ head: ResponseHead, code: String?) -> Failure? {
+        guard head.status == 400, code == "BadDigest" else { return nil }
         return failure("the server has refused the file, as it has another digest", head)
     }
 
-    private static func failure(_ what: String, _ head: ResponseHead) -> Failure {
+    fileprivate static func failure(_ what: String, _ head: ResponseHead) -> Failure {
         var error = LonghaulError(
             .checksumMismatch, what + "; check the file and the expected value, then retry")
         error.httpStatus = head.status
         return Failure(.permanent, error)
     }
+}
 
-    /// Field of an object that was stored whole (Amazon S3 API Reference, PutObject). S3 compares
-    /// the field if it is sent with the object.
-    static let s3Field = "x-amz-checksum-sha256"
+extension EndedExchange {
+    /// The server says that it has other bytes than those expected.
+    func mismatch(with expected: Checksum) -> Failure? {
+        guard let head,
+            let told = ReceivedDigest.told(by: head, end.answer, to: exchange, expected.algorithm),
+            told != expected
+        else { return nil }
+        return ReceivedDigest.failure(
+            "the server says that it has a file whose \(told.algorithm.rawValue) is "
+                + "\(told.hex), not the expected \(expected.hex)", head)
+    }
 }

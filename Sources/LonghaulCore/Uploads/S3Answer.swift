@@ -92,6 +92,67 @@ enum S3Answer {
     }
 }
 
+/// What the refusals of S3 mean.
+extension S3Answer {
+    /// - Parameter own: The region that the request was signed for.
+    static func failure(_ head: ResponseHead, _ body: [UInt8], region own: String?) -> Failure {
+        let usual = FailureTable.classify(upload: head)
+        if head.status == 404 { return usual }
+        if let failure = ReceivedDigest.refusal(head, code: code(in: body)) { return failure }
+        if tellsOfOldKeys(body) { return oldKeys(head) }
+        if usual.kind != .transient, isPassing(body) { return passing(head) }
+        return otherRegion(head, body, than: own).map { S3Answer.otherRegion(head, $0) } ?? usual
+    }
+
+    static let unreadableList = Failure(
+        .transient, LonghaulError(.serverError, "the server's list of parts cannot be read"))
+
+    /// The answer to the completion is a success with an error in it.
+    static let notJoined = Failure(
+        .transient, LonghaulError(.serverError, "the server could not join the parts"))
+
+    /// The completion names parts that S3 has not got so. The list of parts says more.
+    static func otherParts(_ head: ResponseHead) -> Failure {
+        Failure(
+            .transient,
+            LonghaulError(
+                .serverError, "the server has not got all parts as they were sent (\(head.status))",
+                httpStatus: head.status))
+    }
+
+    /// The keys for S3 have expired.
+    static func oldKeys(_ head: ResponseHead) -> Failure {
+        Failure(
+            .needsInput,
+            LonghaulError(
+                .unauthorized,
+                "the keys for S3 have expired (\(head.status)); renew those of its profile, then "
+                    + "`resume`, or upload it again with others in the environment",
+                httpStatus: head.status))
+    }
+
+    /// S3 answers that the request may be made again.
+    static func passing(_ head: ResponseHead) -> Failure {
+        Failure(
+            .transient,
+            LonghaulError(
+                .serverError, "the server cannot take the request now (\(head.status))",
+                httpStatus: head.status),
+            retryAfter: head.headers.retryAfter(now: head.receivedAt))
+    }
+
+    /// The bucket is in another region.
+    static func otherRegion(_ head: ResponseHead, _ region: String) -> Failure {
+        Failure(
+            .permanent,
+            LonghaulError(
+                .clientError,
+                "the bucket is in the region \(region) (\(head.status)); give the same upload with "
+                    + "AWS_REGION=\(region)",
+                httpStatus: head.status))
+    }
+}
+
 /// Parts that a server has, in order.
 struct S3PartList: Hashable {
     struct Part: Hashable {

@@ -2,16 +2,16 @@
 struct S3Parts {
     let size: Int64
     private let total: Int64
-    /// See ``UploadState/partTags``.
+    /// See ``S3Upload/Kept/partTags``.
     private let tags: [String]
 
-    init(_ state: UploadState, _ options: UploadOptions, size total: Int64) {
-        size = state.appendLimit ?? S3Parts.size(options, of: total)
+    init(_ kept: S3Upload.Kept, _ options: UploadOptions, size total: Int64) {
+        size = kept.partSize ?? S3Parts.size(options, of: total)
         self.total = total
-        tags = state.partTags
+        tags = kept.partTags
     }
 
-    /// S3 has at most 10,000 parts, all but the last of 5 MiB at least.
+    /// An upload has at most 10,000 parts, all but the last of 5 MiB at least.
     static func size(_ options: UploadOptions, of total: Int64) -> Int64 {
         let least = (total + 9_999) / 10_000
         let mebibyte: Int64 = 1 << 20
@@ -53,7 +53,7 @@ struct S3Parts {
     }
 }
 
-extension UploadState {
+extension S3Upload.Kept {
     /// The server has this part.
     mutating func acknowledge(part number: Int, tag: String) {
         assert(number >= 1 && !tag.isEmpty, "a part that the server has is told by its tag")

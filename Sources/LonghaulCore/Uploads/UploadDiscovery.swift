@@ -1,43 +1,128 @@
-/// Upload protocols that a server offers in its answer to OPTIONS. Nothing that creates or replaces
-/// a file goes out before it.
-enum UploadDiscovery: Hashable {
+/// Asks the server by OPTIONS which protocol it speaks. Nothing that creates or replaces a file
+/// goes out before.
+package struct UploadDiscovery: UploadConversation {
+    package struct Kept: KeptProgress {
+        /// The version of the draft that the server is asked for next; `nil` = the newest.
+        var draftToAsk: DraftVersion?
+        /// The protocol that the origin spoke before is not spoken at this URL.
+        var mustDiscover = false
+
+        package init(mustDiscover: Bool = false) {
+            self.mustDiscover = mustDiscover
+        }
+    }
+
+    package var standing: UploadStanding
+    private(set) var kept: Kept
+
+    init(standing: UploadStanding, kept: Kept) {
+        self.standing = standing
+        self.kept = kept
+    }
+
+    package var progress: UploadProgress { .discovery(kept) }
+
+    private var version: DraftVersion { kept.draftToAsk ?? .ietf9 }
+
+    package func next() -> UploadExchange? { Self.question(job, version) }
+
+    static func question(_ job: UploadJob, _ version: DraftVersion = .ietf9) -> UploadExchange {
+        var exchange = UploadExchange(.discover, "OPTIONS", job.request.url)
+        exchange.headers[DraftVersion.field] = "\(version.number)"
+        if job.options.uploadProtocol != .ietf { exchange.headers["Tus-Resumable"] = "1.0.0" }
+        return exchange
+    }
+
+    package mutating func judge(_ ended: EndedExchange) -> UploadVerdict {
+        switch ended.kind {
+        case .broken(let failure): .failed(failure)
+        case .answered(let head), .early(let head): discovered(head)
+        }
+    }
+
+    /// Goes by what the server has told.
+    private mutating func discovered(_ head: ResponseHead) -> UploadVerdict {
+        let way = job.options.uploadProtocol
+        let offer = UploadOffer(head, to: version, by: way)
+        let limit = head.headers.appendLimit
+        kept.draftToAsk = nil
+        switch offer {
+        case .tus(let tus):
+            if let most = tus.maxSize, size > most { return .failed(UploadFailure.tooLarge(most)) }
+            standing.successor = .tus(TusUpload.Kept(tus, appendLimit: limit))
+            standing.learned = SpokenUploads.tus
+        case .draft(let version, let sizes):
+            if size > sizes.most { return .failed(UploadFailure.tooLarge(sizes.most)) }
+            let isTooSmall = size < sizes.least
+            if isTooSmall, way != .auto { return .failed(UploadFailure.tooSmall(sizes.least)) }
+            standing.successor =
+                isTooSmall
+                ? .plain(PlainUpload.Kept())
+                : .draft(DraftUpload.Kept(version, appendLimit: limit))
+            standing.learned = version.spoken
+        case .ask(let older): kept.draftToAsk = older
+        case .nothing:
+            guard way == .auto else { return .failed(UploadFailure.draftNotSpoken(head)) }
+            // A plain server treats the request that offers the draft like any other.
+            standing.successor = .draft(
+                DraftUpload.Kept(.ietf9, isGuess: true, appendLimit: limit))
+        case .failed(let failure): return .failed(failure)
+        }
+        return .goOn
+    }
+
+    package mutating func forgetResource() {
+        assertionFailure("the server has nothing of a file before it is known what it speaks")
+    }
+}
+
+extension UploadDiscovery {
+    /// What the origin has spoken before is spoken without a question where that does no harm.
+    static func start(_ options: UploadOptions, known: SpokenUploads?) -> UploadProgress? {
+        // For a plain server a PUT that offers to be resumed is a PUT, but the empty POST of tus
+        // would be a real POST. Other paths of the origin may speak something else.
+        guard let known, known != .tus else { return nil }
+        let isGuess = options.uploadProtocol == .auto
+        if let version = DraftVersion(known) {
+            // A PUT without a byte would empty a file at a URL where the draft is not spoken.
+            if !isGuess, options.method == .put { return nil }
+            return .draft(DraftUpload.Kept(version, isGuess: isGuess, isRemembered: true))
+        }
+        return isGuess ? .plain(PlainUpload.Kept(isRemembered: true)) : nil
+    }
+
+    /// The answer of a server that does not speak the protocol, perhaps at this URL alone.
+    static func isNotSpoken(_ head: ResponseHead) -> Bool {
+        [400, 404, 405, 412, 415, 501].contains(head.status)
+    }
+}
+
+/// Upload protocols that a server offers in its answer to OPTIONS.
+enum UploadOffer: Hashable {
     case tus(TusOffer)
-    case draft(UploadDialect, UploadSizes)
+    case draft(DraftVersion, UploadSizes)
     /// Nothing so far: this version of the draft is asked for next.
-    case ask(UploadDialect)
+    case ask(DraftVersion)
     /// None of the protocols.
     case nothing
     case failed(Failure)
 
     /// - Parameter asked: The version of the draft that was asked for. A server may ignore versions
     ///   that it does not know.
-    init(_ head: ResponseHead, to asked: UploadDialect, by way: UploadProtocol) {
-        let headers = head.headers
-        let named = headers.single("Upload-Draft-Interop-Version").flatMap { Int($0) }
-            .flatMap(UploadDialect.init(interopVersion:))
+    init(_ head: ResponseHead, to asked: DraftVersion, by way: UploadProtocol) {
+        let named = DraftVersion(in: head.headers)
         if [401, 403, 407, 408, 429, 500, 502, 503, 504].contains(head.status) {
             // A server may refuse OPTIONS alone; the request of the file has its own answer.
             let mayPass = way == .auto && [401, 403, 407, 500].contains(head.status)
             self = mayPass ? .nothing : .failed(FailureTable.classify(upload: head))
-        } else if way == .auto, TusOffer.isMade(by: headers) {
-            self = .tus(TusOffer(headers))
-        } else if head.isSuccess, named != nil || headers.contains("Upload-Limit") {
-            self = .draft(named ?? asked, UploadSizes(headers))
-        } else if let named, (named.interopVersion ?? 0) < asked.interopVersion ?? 0 {
+        } else if way == .auto, TusOffer.isMade(by: head.headers) {
+            self = .tus(TusOffer(head.headers))
+        } else if head.isSuccess, named != nil || head.headers.contains("Upload-Limit") {
+            self = .draft(named ?? asked, UploadSizes(head.headers))
+        } else if let named, named.number < asked.number {
             self = .ask(named)
         } else {
-            self = asked.older.map(UploadDiscovery.ask) ?? .nothing
-        }
-    }
-}
-
-extension UploadDiscovery {
-    /// Protocol that the origin speaks.
-    var dialect: UploadDialect? {
-        switch self {
-        case .tus: .tus
-        case .draft(let version, _): version
-        case .ask, .nothing, .failed: nil
+            self = asked.older.map(UploadOffer.ask) ?? .nothing
         }
     }
 }
@@ -72,44 +157,19 @@ struct UploadSizes: Hashable {
 }
 
 extension HeaderFields {
+    /// Most bytes that the server takes in one request.
+    var appendLimit: Int64? {
+        uploadLimit("max-append-size").flatMap { $0 > 0 ? $0 : nil }
+    }
+
     /// A member of the dictionary `Upload-Limit` (RFC 9651 §3.2).
-    func uploadLimit(_ name: String) -> Int64? {
+    fileprivate func uploadLimit(_ name: String) -> Int64? {
         for value in values("Upload-Limit") {
             for member in value.split(separator: ",") {
                 let parts = member.split(separator: "=", maxSplits: 1)
                 guard parts.count == 2, parts[0].trimmingBlanks == name else { continue }
                 return Int64(parts[1].trimmingBlanks)
             }
-        }
-        return nil
-    }
-}
-
-extension UploadState {
-    /// Goes by what the server has told. The failure is why nothing is sent.
-    mutating func adopt(
-        _ found: UploadDiscovery, _ size: Int64, by way: UploadProtocol, _ head: ResponseHead
-    ) -> Failure? {
-        draftToAsk = nil
-        isGuess = false
-        switch found {
-        case .tus(let offer):
-            if let most = offer.maxSize, size > most { return UploadFailure.tooLarge(most) }
-            dialect = .tus
-            takesBytesAtCreation = offer.extensions.contains("creation-with-upload")
-            terminates = offer.extensions.contains("termination")
-        case .draft(let version, let sizes):
-            if size > sizes.most { return UploadFailure.tooLarge(sizes.most) }
-            let isTooSmall = size < sizes.least
-            if isTooSmall, way != .auto { return UploadFailure.tooSmall(sizes.least) }
-            dialect = isTooSmall ? .plain : version
-        case .ask(let older): draftToAsk = older
-        case .nothing:
-            guard way == .auto else { return UploadFailure.draftNotSpoken(head) }
-            // A plain server treats the request that offers the draft like any other.
-            dialect = .ietf9
-            isGuess = true
-        case .failed(let failure): return failure
         }
         return nil
     }

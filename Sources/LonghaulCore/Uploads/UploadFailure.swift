@@ -34,15 +34,6 @@ enum UploadFailure {
             retryAfter: head.headers.retryAfter(now: head.receivedAt))
     }
 
-    /// The completion names parts that S3 has not got so. The list of parts says more.
-    static func otherParts(_ head: ResponseHead) -> Failure {
-        Failure(
-            .transient,
-            LonghaulError(
-                .serverError, "the server has not got all parts as they were sent (\(head.status))",
-                httpStatus: head.status))
-    }
-
     /// The answer to a question for the offset has none.
     static let noOffset = Failure(
         .transient,
@@ -69,38 +60,6 @@ enum UploadFailure {
     /// Words about an answer as in ``UploadAddress/isDowngrade(in:)``.
     static let hiddenTLS =
         "the server's address for the upload is http, as its proxy hides TLS from it"
-
-    /// The keys for S3 have expired.
-    static func oldKeys(_ head: ResponseHead) -> Failure {
-        Failure(
-            .needsInput,
-            LonghaulError(
-                .unauthorized,
-                "the keys for S3 have expired (\(head.status)); renew those of its profile, then "
-                    + "`resume`, or upload it again with others in the environment",
-                httpStatus: head.status))
-    }
-
-    /// S3 answers that the request may be made again.
-    static func passing(_ head: ResponseHead) -> Failure {
-        Failure(
-            .transient,
-            LonghaulError(
-                .serverError, "the server cannot take the request now (\(head.status))",
-                httpStatus: head.status),
-            retryAfter: head.headers.retryAfter(now: head.receivedAt))
-    }
-
-    /// The bucket is in another region.
-    static func otherRegion(_ head: ResponseHead, _ region: String) -> Failure {
-        Failure(
-            .permanent,
-            LonghaulError(
-                .clientError,
-                "the bucket is in the region \(region) (\(head.status)); give the same upload with "
-                    + "AWS_REGION=\(region)",
-                httpStatus: head.status))
-    }
 
     /// The source is not the file that the request names by its digest.
     static func otherSource(_ expected: Checksum, _ actual: String) -> Failure {
@@ -139,5 +98,45 @@ enum UploadFailure {
             .permanent,
             LonghaulError(
                 .tooLarge, "the file is larger than the server takes (\(SizeText.shown(most)))"))
+    }
+}
+
+extension FailureTable {
+    /// Classifies an answer that refuses an upload.
+    package static func classify(upload head: ResponseHead) -> Failure {
+        var failure = classify(
+            status: head.status, retryAfter: head.headers.retryAfter(now: head.receivedAt))
+        let status = head.status
+        switch status {
+        case 303:
+            failure.error.message =
+                "the server redirects (303) without having taken the file; check the URL and the "
+                + "credentials"
+        case 403:
+            failure.error.message =
+                "the server refuses the upload (403); check the URL and the credentials, then "
+                + "`resume`"
+        case 404, 410:
+            failure.error.message = "the server has no such place (\(status)); check the URL"
+        case 405, 501:
+            failure.error.message =
+                "the server does not take this method there (\(status)); check the URL, --method "
+                + "and --protocol"
+            failure = Failure(.permanent, failure.error)
+        case 409:
+            failure.error.message =
+                "the server refuses the upload for what it has there (409); check the URL"
+        case 413:
+            failure.error.code = .tooLarge
+            failure.error.message = "the file is larger than the server takes (413)"
+        case 423:
+            failure = Failure(
+                .transient, LonghaulError(.serverError, "the upload is in use at the server (423)"))
+            failure.error.httpStatus = status
+        case 507:
+            failure.error.message = "the server has no room for the file (507)"
+        default: break
+        }
+        return failure
     }
 }

@@ -4,7 +4,7 @@ package enum UploadPlace {
     /// The request with the file's name in its URL, where the URL names a directory.
     ///
     /// A POST, tus and the draft create a resource at such a URL, which stays as it is. With
-    /// ``UploadProtocol/auto`` the server has to be asked first: see ``UploadPlan``.
+    /// ``UploadProtocol/auto`` the server has to be asked first: see ``UploadDiscovery``.
     package static func named(_ request: TransferRequest) -> TransferRequest {
         guard let upload = request.options.upload, isPlace(request.url, upload) else {
             return request

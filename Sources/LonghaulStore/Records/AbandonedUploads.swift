@@ -14,7 +14,7 @@ package struct AbandonedUploads {
     package func record(_ state: FetchState, of id: TransferID) throws {
         guard let upload = state.upload, upload.address != nil else { return }
         guard let work = try WorkRecord.find(id, connection), !work.isUnreadable else { return }
-        let request = AbandonedUpload.request(work.request, upload, askedURL: state.askedURL)
+        let request = AbandonedUpload.request(work.request, askedURL: state.askedURL)
         try connection.run(
             """
             INSERT INTO abandonedUpload \

@@ -126,7 +126,7 @@ enum OriginRecord {
         memory.bytesPerSecond = row.optionalDouble(6)
         memory.coolDownSince = row.optionalTimestamp(7)
         memory.pauseUntil = row.optionalTimestamp(8)
-        memory.uploads = row.optionalText(9).flatMap(UploadDialect.init(rawValue:))
+        memory.uploads = row.optionalText(9).flatMap(SpokenUploads.init(rawValue:))
         memory.lastFailure = row.optionalText(10)
         return memory
     }

@@ -159,14 +159,12 @@ extension TransferWork {
     /// The upload, sent as it is asked for now, would fail at once: a POST whose answer was lost
     /// may have been carried out, and may not be made twice.
     func mayHaveArrived(_ connection: Connection) throws -> Bool {
-        guard let options = request.options.upload, let fetchID,
+        guard isUpload, let fetchID,
             let state = try connection.first(
                 FetchRecord.select, fetchID, read: FetchRecord.read),
-            let upload = state.upload, let source = upload.source ?? options.source
+            let upload = state.upload, let job = UploadJob(request, upload, id)
         else { return false }
-        let next = UploadPlan(
-            request, options, upload, offset: state.durable.prefix, source: source, transfer: id
-        ).next()
-        return next?.isForbidden(after: upload) ?? false
+        let next = upload.conversation(job, offset: state.durable.prefix).next()
+        return next.map(upload.forbids) ?? false
     }
 }

@@ -149,8 +149,8 @@ extension TransferOptions {
         restate(\.metadata)
         restate(\.yields)
         restate(\.reuse)
-        // Keys for S3 are as they are found now, with the token of those that expire.
-        if let found = new.upload, found.uploadProtocol == .s3 {
+        // Keys of signed uploads are as they are found now, with the token of those that expire.
+        if let found = new.upload, found.isSigned {
             options.user = new.user
             options.headers[S3Keys.tokenField] = new.headers[S3Keys.tokenField]
             options.upload?.askedURL = found.askedURL

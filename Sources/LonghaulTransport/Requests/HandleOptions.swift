@@ -141,7 +141,7 @@ struct HandleOptions {
         return nil
     }
 
-    /// The keys of an upload to S3 that are not a part of the request. Returns the field that goes
+    /// The keys of a signed upload that are not a part of the request. Returns the field that goes
     /// with keys that expire.
     private func setKeys() throws(WireFailure) -> HeaderFields.Field? {
         guard running.isOnFirstOrigin, let keys = try request.keys?().get() else { return nil }

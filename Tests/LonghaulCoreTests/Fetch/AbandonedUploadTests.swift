@@ -4,34 +4,37 @@ import Testing
 
 /// What uploads have left at servers: how it is taken away, and when that is given up.
 @Suite struct AbandonedUploadTests {
+    private static let source = SourceVersion(
+        device: 1, inode: 2, size: 9, modified: 3, changed: 4)
+
     private func upload(
-        _ dialect: UploadDialect, to url: String, at address: String?, attempts: Int = 1
+        _ progress: UploadProgress, to url: String, attempts: Int = 1
     ) -> AbandonedUpload {
-        var request = TransferRequest(url: url, destination: .file("/f"))
-        var options = UploadOptions()
-        options.source = SourceVersion(device: 1, inode: 2, size: 9, modified: 3, changed: 4)
-        request.options.upload = options
-        var state = UploadState()
-        state.dialect = dialect
-        state.address = address
-        state.terminates = true
-        return AbandonedUpload(
+        AbandonedUpload(
             id: 1, fetch: FetchID(rawValue: 1), transfer: TransferID(rawValue: 1),
-            request: request, state: state, attempts: attempts)
+            request: TransferRequest(uploadTo: url, Self.source), state: UploadState(progress),
+            attempts: attempts)
+    }
+
+    private func tus(_ address: String, terminates: Bool? = true) -> UploadProgress {
+        var kept = TusUpload.Kept(at: address)
+        kept.terminates = terminates
+        return .tus(kept)
     }
 
     @Test func eachProtocolHasItsRequest() throws {
-        let tus = upload(.tus, to: "http://h/a", at: "http://h/r/1").exchange
+        let tus = upload(tus("http://h/r/1"), to: "http://h/a").exchange
         #expect(tus?.body.method == "DELETE" && tus?.url == "http://h/r/1")
         #expect(tus?.headers["Tus-Resumable"] == "1.0.0")
-        let ietf = upload(.ietf8, to: "http://h/a", at: "http://h/r/1").exchange
+        let ietf = upload(.at(.ietf8, "http://h/r/1"), to: "http://h/a").exchange
         #expect(ietf?.headers["Upload-Draft-Interop-Version"] == "8")
-        let s3 = upload(.s3, to: "http://h/b/a", at: "u%2F1").exchange
+        let s3 = upload(.s3(S3Upload.Kept(at: "u%2F1")), to: "http://h/b/a").exchange
         #expect(s3?.url == "http://h/b/a?uploadId=u%2F1")
         #expect(s3?.body.signature != nil)
-        let ftp = upload(.remoteFile, to: "ftp://h/a", at: ".a.part").exchange
+        let file = RemoteFileUpload.Kept(at: ".a.part")
+        let ftp = upload(.remoteFile(file), to: "ftp://h/a").exchange
         #expect(ftp?.body.commands.before.contains { $0.hasPrefix("*DELE ") } == true)
-        #expect(upload(.plain, to: "http://h/a", at: nil).exchange == nil)
+        #expect(upload(.plain(PlainUpload.Kept()), to: "http://h/a").exchange == nil)
     }
 
     /// (extensions; what the server offers is known then, and an upload is deleted)
@@ -41,8 +44,7 @@ import Testing
             ("creation", false), (nil, false),
         ] as [(String?, Bool)])
     func aTusServerIsAskedBefore(_ extensions: String?, _ isDeleted: Bool) throws {
-        var unknown = upload(.tus, to: "http://h/a", at: "http://h/r/1")
-        unknown.state.terminates = nil
+        let unknown = upload(tus("http://h/r/1", terminates: nil), to: "http://h/a")
         let question = try #require(unknown.exchange)
         #expect(question.body.method == "OPTIONS" && question.url == "http://h/a")
         var headers = HeaderFields()
@@ -70,19 +72,15 @@ import Testing
             ("http://me:x@h/a", "http://g/r/1", "http://g/r/1"),
             ("http://h/a", "http://h/r/1", "http://h/r/1"),
         ])
-    func userAndPasswordOfTheURLGoAlong(_ url: String, _ address: String, _ asked: String) {
-        for dialect in [UploadDialect.tus, .ietf9] {
-            let left = upload(dialect, to: url, at: address)
-            #expect(left.exchange?.url == asked)
+    func userAndPasswordOfTheURLGoAlong(
+        _ url: String, _ address: String, _ asked: String
+    ) throws {
+        #expect(upload(tus(address), to: url).exchange?.url == asked)
+        for spoken in [SpokenUploads.tus, .ietf9] {
             for mustAsk in [true, false] {
-                var state = left.state
-                state.mustAsk = mustAsk
-                let options = UploadOptions()
-                let source = SourceVersion(device: 1, inode: 2, size: 9, modified: 3, changed: 4)
-                let plan = UploadPlan(
-                    left.request, options, state, offset: 0, source: source,
-                    transfer: left.transfer)
-                #expect(plan.next()?.url == asked)
+                let left = upload(.at(spoken, address, mustAsk: mustAsk), to: url)
+                if spoken == .ietf9 { #expect(left.exchange?.url == asked) }
+                #expect(try left.state.conversation(left.request).next()?.url == asked)
             }
         }
     }
@@ -95,21 +93,21 @@ import Testing
             ("http://me:a@h/new", "http://me:b@h/new", .tus, "http://me:b@h/new", true),
             ("http://h/old", "http://h/new", .tus, "http://h/old", true),
             ("http://old/f", "http://new/f", .tus, "http://old/f", false),
-            ("ftp://old/f", "sftp://old/f", .remoteFile, "ftp://old/f", false),
+            ("ftp://old/f", "sftp://old/f", .auto, "ftp://old/f", false),
             ("http://old/f", "http://new/f", .s3, "http://old/f", true),
-        ] as [(String?, String, UploadDialect, String, Bool)])
+        ] as [(String?, String, UploadProtocol, String, Bool)])
     func itIsTakenAwayWhereItIs(
-        _ asked: String?, _ url: String, _ dialect: UploadDialect, _ at: String, _ keeps: Bool
+        _ asked: String?, _ url: String, _ way: UploadProtocol, _ at: String, _ keeps: Bool
     ) {
         var request = TransferRequest(url: url, destination: .file("/f"))
+        request.options.upload = UploadOptions()
+        request.options.upload?.uploadProtocol = way
         request.options.user = "me:secret"
         request.options.headers["Authorization"] = "Bearer x"
         request.options.headers["Accept"] = "text/html"
         request.options.clientCertificate = "/c.pem"
         request.options.clientKey = "/k.pem"
-        var state = UploadState()
-        state.dialect = dialect
-        let left = AbandonedUpload.request(request, state, askedURL: asked)
+        let left = AbandonedUpload.request(request, askedURL: asked)
         #expect(left.url == at)
         #expect((left.options == request.options) == keeps)
         if keeps { return }
@@ -131,7 +129,7 @@ import Testing
                 scheme: .http, status: $0, headers: HeaderFields(), effectiveURL: "http://h/r/1",
                 httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))
         }
-        let upload = upload(.tus, to: "http://h/a", at: "http://h/r/1", attempts: attempts)
+        let upload = upload(tus("http://h/r/1"), to: "http://h/a", attempts: attempts)
         #expect(upload.isSettled(by: head) == isSettled)
     }
 
@@ -140,7 +138,7 @@ import Testing
         let head = ResponseHead(
             scheme: .http, status: status, headers: HeaderFields(), effectiveURL: "http://h/b/a",
             httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))
-        var abandoned = upload(.s3, to: "http://h/b/a", at: "u")
+        var abandoned = upload(.s3(S3Upload.Kept(at: "u")), to: "http://h/b/a")
         #expect(abandoned.isSettled(by: head))
         abandoned.request.options.upload?.profile = S3Profile(
             name: "work", credentialsFile: "/c/credentials", configFile: "/c/config")

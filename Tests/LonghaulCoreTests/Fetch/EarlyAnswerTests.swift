@@ -79,28 +79,25 @@ import Testing
     /// The request, and what its answer means.
     private func judge(
         _ row: Row, unsent: Int64 = 0, failure: WireFailure? = nil
-    ) throws -> (UploadJudge, UploadVerdict) {
+    ) throws -> (any UploadConversation, UploadVerdict) {
         let source = SourceVersion(device: 1, inode: 2, size: Self.size, modified: 3, changed: 4)
-        var request = TransferRequest(url: "http://h/a", destination: .file("/f"))
         var options = UploadOptions()
         options.uploadProtocol = row.way
         options.method = row.way == .post ? .post : nil
         options.isRepeatable = row.isRepeatable
-        options.source = source
-        request.options.upload = options
-        var state = UploadState()
-        state.dialect = UploadPlan.start(for: options, to: request.url, known: nil)?.dialect
-        if row.way == .ietf { state.dialect = .ietf9 }
-        if row.way == .auto { (state.dialect, state.isGuess) = (.ietf9, true) }
-        state.address = row.address
-        state.appendLimit = row.way == .s3 ? Self.size - 1000 : nil
-        state.source = source
-        state.sentBound = Self.size
-        let exchange = try #require(
-            UploadPlan(
-                request, options, state, offset: 0, source: source,
-                transfer: TransferID(rawValue: 1)
-            ).next())
+        let request = TransferRequest(uploadTo: "http://h/a", source, options)
+        let progress: UploadProgress =
+            switch row.way {
+            case .put, .post: .plain(PlainUpload.Kept())
+            case .auto: .draft(DraftUpload.Kept(.ietf9, isGuess: true))
+            case .s3: .s3(S3Upload.Kept(at: row.address, partSize: Self.size - 1000))
+            case .tus, .ietf:
+                row.address.map {
+                    .at(row.way == .tus ? .tus : .ietf9, $0, sentBound: Self.size)
+                } ?? (row.way == .tus ? .tus(TusUpload.Kept()) : .draft(DraftUpload.Kept(.ietf9)))
+            }
+        var judge = try UploadState(progress).conversation(request)
+        let exchange = try #require(judge.next())
         var end = SegmentEnd(failure: failure, writtenThrough: 0, bytesReceived: 0)
         end.bytesSent = min(row.sent, exchange.body.content?.length ?? 0)
         end.bytesUnsent = unsent
@@ -110,18 +107,18 @@ import Testing
             scheme: .http, status: row.status, headers: headers, effectiveURL: exchange.url,
             httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))
         head.isAfterBody = end.bytesSent - unsent >= exchange.body.content?.length ?? 0
-        var judge = UploadJudge(exchange, end, state, offset: 0, size: Self.size, options)
-        let verdict = judge.judge(head)
+        let verdict = judge.judge(EndedExchange(exchange, end, head))
         return (judge, verdict)
     }
 
     @Test(arguments: rows) func aSuccessCountsOnceAllIsSent(_ row: Row) throws {
         let (judge, verdict) = try judge(row)
         #expect(Meaning(verdict) == row.means, "\(verdict)")
-        if row.way != .s3 { #expect(judge.offset == (row.means == .done ? Self.size : 0)) }
-        #expect(judge.state.partTags.isEmpty == (row.means != .goesOn))
+        let offset = judge.standing.offset
+        if row.way != .s3 { #expect(offset == (row.means == .done ? Self.size : 0)) }
+        #expect(judge.state.s3.partTags.isEmpty == (row.means != .goesOn))
         // An offset that is told later is believed up to what was sent.
-        if row.means == .asks { #expect(judge.state.sentBound == row.sent) }
+        if row.means == .asks { #expect(judge.progress.kept.sentBound == row.sent) }
     }
 
     /// What libcurl has read of the file and not sent does not count, for an end.
@@ -130,7 +127,7 @@ import Testing
         #expect(Meaning(try judge(row, unsent: 1).1) == .retries)
         let (judge, asked) = try judge(
             Row(.tus, at: Self.resource, 204, Self.all, sent: Self.size, means: .done), unsent: 1)
-        #expect(Meaning(asked) == .asks && judge.state.sentBound == Self.size)
+        #expect(Meaning(asked) == .asks && judge.progress.kept.sentBound == Self.size)
     }
 
     /// (purpose, method, status, location, the body is out; it is followed, it is the result)
@@ -180,7 +177,7 @@ import Testing
         guard case .failed(let failure) = lost else { throw CancellationError() }
         #expect(failure.error.code == .serverError && !failure.error.retryable)
         // `retry` does not send it again either.
-        #expect(posted.state.mayHaveArrived)
+        #expect(posted.standing.mayHaveArrived)
     }
 
     /// The source is another one, and its server has answered all the same.
@@ -197,7 +194,7 @@ import Testing
             let (judge, verdict) = try judge(row)
             guard case .conflict(let failure) = verdict else { throw CancellationError() }
             #expect(failure.kind == .transient && failure.error.httpStatus == 409)
-            #expect(judge.state.mustAsk)
+            #expect(judge.progress.kept.mustAsk)
             // At the creation it is a refusal.
             let (_, refused) = try self.judge(Row(way, 409, sent: 0, means: .fails))
             #expect(Meaning(refused) == .fails)

@@ -12,27 +12,21 @@ import Testing
     private func plan(
         _ url: String, _ state: UploadState, offset: Int64 = 0, inPlace: Bool = false
     ) throws -> UploadExchange {
-        var request = TransferRequest(url: url, destination: .file("/f"))
         var options = UploadOptions()
-        options.source = Self.source
         options.inPlace = inPlace
-        request.options.upload = options
-        return try #require(
-            UploadPlan(
-                request, options, state, offset: offset, source: Self.source,
-                transfer: TransferID(rawValue: 7)
-            ).next())
+        let request = TransferRequest(uploadTo: url, Self.source, options)
+        return try #require(state.conversation(request, offset: offset, of: 7).next())
     }
 
+    private static let begun = UploadState(.remoteFile(RemoteFileUpload.Kept()))
+
     @Test func theNameIsGivenByTheRequestThatSendsAll() throws {
-        var state = UploadState()
-        state.dialect = .remoteFile
         let name = try #require(Self.temporary)
-        let ftp = try plan("ftp://me:pw@h:21/d/a", state)
+        let ftp = try plan("ftp://me:pw@h:21/d/a", Self.begun)
         #expect(ftp.url == "ftp://me:pw@h:21/d/\(name)")
         #expect(ftp.body.commands.before == ["*DELE \(name)"])
         #expect(ftp.body.commands.after == ["RNFR \(name)", "RNTO a"])
-        let sftp = try plan("sftp://h/~/d/a%22%20b", state)
+        let sftp = try plan("sftp://h/~/d/a%22%20b", Self.begun)
         let quoted = try #require(RemoteFile("sftp://h/~/d/a%22%20b")).temporaryName(
             TransferID(rawValue: 7), Self.source
         ).replacing("\"", with: "\\\"")
@@ -43,9 +37,9 @@ import Testing
 
     /// Nothing is renamed, and nothing is continued: what stands there may be another file.
     @Test(arguments: [false, true]) func inPlace(hasBegun: Bool) throws {
-        var state = UploadState()
-        state.dialect = .remoteFile
-        if hasBegun { (state.address, state.mustAsk) = (Self.temporary, true) }
+        let state = UploadState(
+            .remoteFile(
+                RemoteFileUpload.Kept(at: hasBegun ? Self.temporary : nil, mustAsk: hasBegun)))
         let exchange = try plan("ftp://h/d/a", state, offset: hasBegun ? 1000 : 0, inPlace: true)
         #expect(exchange.purpose == .whole && exchange.url == "ftp://h/d/a")
         #expect(exchange.range == 0..<Self.source.size && exchange.address == nil)
@@ -71,7 +65,7 @@ import Testing
     private func judge(
         _ exchange: UploadExchange, _ state: UploadState, offset: Int64 = 0, code: Int32? = nil,
         text: String = "", sent: Int64 = 0, told: Int64? = nil
-    ) -> (UploadJudge, UploadVerdict) {
+    ) throws -> (any UploadConversation, UploadVerdict) {
         var end = SegmentEnd(
             failure: code.map { .curl(code: $0, text: text, osError: 0) }, writtenThrough: 0,
             bytesReceived: 0)
@@ -81,20 +75,16 @@ import Testing
         let head = ResponseHead(
             scheme: .ftp, status: 200, headers: headers, effectiveURL: exchange.url,
             httpVersion: 0, receivedAt: Timestamp(milliseconds: 0))
-        var judge = UploadJudge(
-            exchange, end, state, offset: offset, size: Self.source.size, UploadOptions())
-        let verdict = judge.judge(code == nil ? head : nil)
+        let request = TransferRequest(uploadTo: "ftp://h/d/a", Self.source)
+        var judge = try state.conversation(request, offset: offset, of: 7)
+        let verdict = judge.judge(EndedExchange(exchange, end, code == nil ? head : nil))
         return (judge, verdict)
     }
 
     private func sentWhole() throws -> (UploadExchange, UploadState) {
-        var state = UploadState()
-        state.dialect = .remoteFile
-        let exchange = try plan("ftp://h/d/a", state)
-        state.address = exchange.address
-        state.sentBound = Self.source.size
-        state.mayHaveArrived = true
-        return (exchange, state)
+        let exchange = try plan("ftp://h/d/a", Self.begun)
+        let kept = RemoteFileUpload.Kept(at: exchange.address, sentBound: Self.source.size)
+        return (exchange, UploadState(.remoteFile(kept), mayHaveArrived: true))
     }
 
     /// (size of the temporary file, of the target; `nil` = there is none) and whether it is done.
@@ -106,19 +96,20 @@ import Testing
         _ temporary: Int64?, _ target: Int64?, _ isDone: Bool
     ) throws {
         let (exchange, state) = try sentWhole()
-        var (judge, verdict) = judge(exchange, state, code: 56, sent: 4 << 20)
+        var (judge, verdict) = try judge(exchange, state, code: 56, sent: 4 << 20)
         var asked = 0
-        while judge.state.mustAsk, asked < 3 {
+        while judge.progress.kept.mustAsk, asked < 3 {
             asked += 1
             let ask = try plan("ftp://h/d/a", judge.state)
             let told = judge.state.address == nil ? target : temporary
-            (judge, verdict) = self.judge(
+            (judge, verdict) = try self.judge(
                 ask, judge.state, code: told == nil ? 78 : nil, told: told)
             if verdict == .done { break }
         }
         #expect((verdict == .done) == isDone)
-        if temporary != nil { #expect(judge.offset == temporary && judge.lost == nil) }
-        if !isDone, temporary == nil { #expect(judge.lost != nil && judge.offset == 0) }
+        let standing = judge.standing
+        if temporary != nil { #expect(standing.offset == temporary && standing.lost == nil) }
+        if !isDone, temporary == nil { #expect(standing.lost != nil && standing.offset == 0) }
     }
 
     /// An earlier connection may append as well: only the size says that nothing came twice.
@@ -129,13 +120,13 @@ import Testing
         let append = try plan("ftp://h/d/a", state, offset: 1 << 20)
         #expect(append.purpose == .append && append.body.appendsAt == 1 << 20)
         #expect(append.body.commands == UploadBody.Commands())
-        var (judge, verdict) = judge(append, state, offset: 1 << 20, sent: 3 << 20)
-        #expect(verdict == .goOn && judge.state.mustAsk)
-        let ask = try plan("ftp://h/d/a", judge.state, offset: judge.offset)
-        (judge, verdict) = self.judge(
-            ask, judge.state, offset: judge.offset, told: (4 << 20) + more)
-        #expect((judge.lost != nil) == isLost)
-        let next = try plan("ftp://h/d/a", judge.state, offset: judge.offset)
+        var (judge, verdict) = try judge(append, state, offset: 1 << 20, sent: 3 << 20)
+        #expect(verdict == .goOn && judge.progress.kept.mustAsk)
+        let ask = try plan("ftp://h/d/a", judge.state, offset: judge.standing.offset)
+        (judge, verdict) = try self.judge(
+            ask, judge.state, offset: judge.standing.offset, told: (4 << 20) + more)
+        #expect((judge.standing.lost != nil) == isLost)
+        let next = try plan("ftp://h/d/a", judge.state, offset: judge.standing.offset)
         #expect(next.purpose == (isLost ? .whole : .complete))
     }
 
@@ -146,7 +137,8 @@ import Testing
         ] as [(Int32, String, FailureClass)])
     func refusalsSayWhatToDo(_ code: Int32, _ text: String, _ kind: FailureClass) throws {
         let (exchange, state) = try sentWhole()
-        guard case .failed(let failure) = judge(exchange, state, code: code, text: text).1 else {
+        let (_, verdict) = try judge(exchange, state, code: code, text: text)
+        guard case .failed(let failure) = verdict else {
             Issue.record("no failure")
             return
         }
@@ -163,14 +155,11 @@ import Testing
         var (_, state) = try sentWhole()
         state.mayHaveArrived = false
         let append = try plan("ftp://h/d/a", state, offset: 1 << 20)
-        var judge = UploadJudge(
-            append, SegmentEnd(failure: nil, writtenThrough: 0, bytesReceived: 0), state,
-            offset: 1 << 20, size: Self.source.size, UploadOptions())
         for refusal in 1...refusals {
-            (judge, _) = self.judge(
-                append, judge.state, offset: 1 << 20, code: 25, text: reply)
-            #expect((judge.lost != nil) == (refusal == refusals))
+            let (judge, _) = try judge(append, state, offset: 1 << 20, code: 25, text: reply)
+            #expect((judge.standing.lost != nil) == (refusal == refusals))
+            state = judge.state
         }
-        #expect(try plan("ftp://h/d/a", judge.state, offset: judge.offset).purpose == .whole)
+        #expect(try plan("ftp://h/d/a", state).purpose == .whole)
     }
 }

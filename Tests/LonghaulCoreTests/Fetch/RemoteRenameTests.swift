@@ -159,22 +159,16 @@ import Testing
     /// A cancel in the middle gives the old file its name back.
     @Test(arguments: 0..<12) func aCancelBetweenAnyTwoCommands(fault: Int) throws {
         let disk = Disk(.keeps, hasTarget: true)
-        var request = TransferRequest(url: "ftp://h/f", destination: .file("/f"))
         let source = SourceVersion(device: 1, inode: 2, size: Self.size, modified: 3, changed: 4)
-        var options = UploadOptions()
-        options.source = source
-        request.options.upload = options
-        var state = UploadState()
-        state.dialect = .remoteFile
+        let request = TransferRequest(uploadTo: "ftp://h/f", source)
+        var kept = RemoteFileUpload.Kept()
         // As far as the commands came, with what was recorded before them.
         for swap in [RemoteSwap?.none, .swapping] {
-            state.swap = swap
-            let exchange = UploadPlan(
-                request, options, state, offset: swap == nil ? 0 : Self.size,
-                source: source, transfer: TransferID(rawValue: 1)
-            ).next()
+            kept.swap = swap
+            let exchange = try UploadState(.remoteFile(kept))
+                .conversation(request, offset: swap == nil ? 0 : Self.size).next()
             guard let exchange else { continue }
-            state.address = exchange.address
+            kept.address = exchange.address
             disk.faultAfter = fault
             disk.kills = true
             if disk.serve(exchange) == nil { break }
@@ -182,7 +176,7 @@ import Testing
         disk.faultAfter = .max
         let left = AbandonedUpload(
             id: 1, fetch: FetchID(rawValue: 1), transfer: TransferID(rawValue: 1),
-            request: request, state: state, attempts: 1)
+            request: request, state: UploadState(.remoteFile(kept)), attempts: 1)
         let abort = try #require(left.exchange)
         #expect(abort.body.commands.before.allSatisfy { $0.hasPrefix("*") })
         disk.giveUp(abort)

@@ -16,13 +16,12 @@ import Testing
     private func next(
         _ state: UploadState, size: Int64, beside others: [UploadExchange] = []
     ) -> UploadExchange? {
-        var request = TransferRequest(url: "https://b.s3.example/k", destination: .file("/f"))
-        request.options.upload = options()
+        try? state.conversation(request(size)).next(beside: others)
+    }
+
+    private func request(_ size: Int64) -> TransferRequest {
         let source = SourceVersion(device: 1, inode: 1, size: size, modified: 1, changed: 1)
-        return UploadPlan(
-            request, options(), state, offset: 0, source: source,
-            transfer: TransferID(rawValue: 1)
-        ).next(beside: others)
+        return TransferRequest(uploadTo: "https://b.s3.example/k", source, options())
     }
 
     private func head(_ status: Int, _ fields: [String: String] = [:]) -> ResponseHead {
@@ -37,25 +36,21 @@ import Testing
     private func judge(
         _ exchange: UploadExchange, _ head: ResponseHead?, _ body: String = "",
         _ state: inout UploadState, size: Int64
-    ) -> UploadVerdict {
+    ) throws -> UploadVerdict {
         var end = SegmentEnd(
             failure: head == nil ? .curl(code: 56, text: "cut", osError: 104) : nil,
             writtenThrough: 0, bytesReceived: 0)
         end.bytesSent = exchange.body.content?.length ?? 0
         end.answer = Array(body.utf8)
-        var judge = UploadJudge(exchange, end, state, offset: 0, size: size, options())
-        let verdict = judge.judge(head)
+        var judge = try state.conversation(request(size))
+        let verdict = judge.judge(EndedExchange(exchange, end, head))
         state = judge.state
         return verdict
     }
 
     private func started(_ tags: [String] = []) -> UploadState {
-        var state = UploadState()
-        state.dialect = .s3
-        state.address = "a%2Fb"
-        state.appendLimit = 8 * Self.mebibyte
-        state.partTags = tags
-        return state
+        UploadState(
+            .s3(S3Upload.Kept(at: "a%2Fb", partSize: 8 * Self.mebibyte, partTags: tags)))
     }
 
     /// As a request of that part.
@@ -65,8 +60,7 @@ import Testing
     }
 
     @Test func aSmallFileIsOneObject() throws {
-        var state = UploadState()
-        state.dialect = .s3
+        let state = UploadState(.s3(S3Upload.Kept()))
         let exchange = try #require(next(state, size: 100))
         #expect(exchange.body.method == "PUT")
         #expect(exchange.url == "https://b.s3.example/k")
@@ -76,14 +70,13 @@ import Testing
 
     @Test func aLargeOneGoesInParts() throws {
         let size = 20 * Self.mebibyte
-        var state = UploadState()
-        state.dialect = .s3
+        var state = UploadState(.s3(S3Upload.Kept()))
         var asked: [String] = []
         for round in 0..<5 {
             let exchange = try #require(next(state, size: size))
             asked.append("\(exchange.body.method) \(exchange.url.dropFirst(22))")
             let body = exchange.purpose == .create ? "<R><UploadId>a/b</UploadId></R>" : ""
-            let verdict = judge(
+            let verdict = try judge(
                 exchange, head(200, ["ETag": "\"t\(round)\""]), body, &state, size: size)
             #expect(verdict == (round == 4 ? .done : .goOn))
             if round == 4 {
@@ -124,7 +117,7 @@ import Testing
         let last = try part(3, size: size)
         var state = started(["\"a\"", "\"b\""])
         #expect(next(state, size: size, beside: [last]) == nil)
-        #expect(judge(last, head(200, ["ETag": "\"c\""]), "", &state, size: size) == .goOn)
+        #expect(try judge(last, head(200, ["ETag": "\"c\""]), "", &state, size: size) == .goOn)
         let exchange = try #require(next(state, size: size))
         #expect(exchange.purpose == .complete)
     }
@@ -135,16 +128,15 @@ import Testing
         for (number, bytes) in [(3, 4), (1, 12), (2, 20)] as [(Int, Int64)] {
             let exchange = try part(number, size: size)
             let answer = head(200, ["ETag": "\"t\(number)\""])
-            #expect(judge(exchange, answer, "", &state, size: size) == .goOn)
-            let parts = S3Parts(state, options(), size: size)
+            #expect(try judge(exchange, answer, "", &state, size: size) == .goOn)
+            let parts = S3Parts(state.s3, options(), size: size)
             #expect(parts.acknowledged.count == bytes * Self.mebibyte)
         }
-        #expect(state.partTags == ["\"t1\"", "\"t2\"", "\"t3\""])
+        #expect(state.s3.partTags == ["\"t1\"", "\"t2\"", "\"t3\""])
     }
 
     @Test func nothingElseIsAskedBesideAnother() throws {
-        var state = UploadState()
-        state.dialect = .s3
+        let state = UploadState(.s3(S3Upload.Kept()))
         let create = try #require(next(state, size: 20 * Self.mebibyte))
         #expect(next(state, size: 20 * Self.mebibyte, beside: [create]) == nil)
         let whole = try #require(next(state, size: 100))
@@ -176,25 +168,25 @@ import Testing
         ] as [([String], [(Int, Int64)], [String])])
     func theListCounts(_ recorded: [String], _ listed: [(Int, Int64)], _ held: [String]) throws {
         var state = started(recorded)
-        state.mustAsk = true
+        state.s3.mustAsk = true
         var pages = stride(from: 0, to: max(1, listed.count), by: 2).map {
             Array(listed[min($0, listed.count)..<min($0 + 2, listed.count)])
         }
         var queries: [Substring] = []
-        while state.mustAsk {
+        while state.s3.mustAsk {
             let exchange = try #require(next(state, size: Self.size))
             #expect(exchange.purpose == .list)
             queries.append(exchange.url.split(separator: "?")[1])
             let page = pages.removeFirst()
             let text = list(page, more: !pages.isEmpty)
-            #expect(judge(exchange, head(200), text, &state, size: Self.size) == .goOn)
+            #expect(try judge(exchange, head(200), text, &state, size: Self.size) == .goOn)
         }
-        #expect(state.partTags == held.map { $0.hasPrefix("n") ? "\"\($0)\"" : $0 })
+        #expect(state.s3.partTags == held.map { $0.hasPrefix("n") ? "\"\($0)\"" : $0 })
         #expect(queries[0] == "max-parts=100&uploadId=a%2Fb")
         if queries.count > 1 {
             #expect(queries[1] == "max-parts=100&part-number-marker=2&uploadId=a%2Fb")
         }
-        #expect(state.listedThrough == nil)
+        #expect(state.s3.listedThrough == nil)
     }
 
     @Test func aListThatIsCutIsReadOn() throws {
@@ -225,7 +217,7 @@ import Testing
 
     private func after(
         _ exchange: UploadExchange, _ answer: Answer, _ state: inout UploadState
-    ) -> UploadVerdict {
+    ) throws -> UploadVerdict {
         let (status, body): (Int?, String) =
             switch answer {
             case .lost: (nil, "")
@@ -237,18 +229,18 @@ import Testing
             case .lateError: (200, "<Error><Code>InternalError</Code></Error>")
             }
         let head = status.map { self.head($0, ["ETag": "\"x\""]) }
-        return judge(exchange, head, body, &state, size: Self.size)
+        return try judge(exchange, head, body, &state, size: Self.size)
     }
 
     /// Whatever is asked, keys that have expired are asked for, and nothing is given up.
     @Test(arguments: [all, missing, []], [true, false])
     func expiredKeysAreAskedFor(_ tags: [String], _ mustAsk: Bool) throws {
         var state = started(tags)
-        if tags.isEmpty { state.address = nil }
-        state.mustAsk = mustAsk
+        if tags.isEmpty { state.s3.address = nil }
+        state.s3.mustAsk = mustAsk
         let exchange = try #require(next(state, size: Self.size))
         let body = "<Error><Code>ExpiredToken</Code></Error>"
-        let verdict = judge(exchange, head(400), body, &state, size: Self.size)
+        let verdict = try judge(exchange, head(400), body, &state, size: Self.size)
         guard case .failed(let failure) = verdict else {
             Issue.record("\(exchange.purpose) leads to \(verdict)")
             return
@@ -256,7 +248,7 @@ import Testing
         #expect(failure.kind == .needsInput && failure.error.code == .unauthorized)
         #expect(failure.error.httpStatus == 400)
         #expect(state.address == (tags.isEmpty ? nil : "a%2Fb"))
-        #expect(state.mustAsk == mustAsk)
+        #expect(state.s3.mustAsk == mustAsk)
     }
 
     /// A slow line, a busy server: the same goes again, and nothing is given up.
@@ -269,11 +261,11 @@ import Testing
     func whatPassesIsTriedAgain(_ tags: [String], _ answer: (status: Int, code: String)) throws {
         for mustAsk in [true, false] {
             var state = started(tags)
-            if tags.isEmpty { state.address = nil }
-            state.mustAsk = mustAsk
+            if tags.isEmpty { state.s3.address = nil }
+            state.s3.mustAsk = mustAsk
             let exchange = try #require(next(state, size: Self.size))
             let body = "<Error><Code>\(answer.code)</Code></Error>"
-            let verdict = judge(exchange, head(answer.status), body, &state, size: Self.size)
+            let verdict = try judge(exchange, head(answer.status), body, &state, size: Self.size)
             guard case .failed(let failure) = verdict else {
                 Issue.record("\(exchange.purpose) leads to \(verdict)")
                 return
@@ -298,10 +290,10 @@ import Testing
         _ status: Int, _ fields: [String: String], _ code: String, _ region: String?
     ) throws {
         var state = started()
-        state.address = nil
+        state.s3.address = nil
         let exchange = try #require(next(state, size: Self.size))
         let body = "<Error><Code>\(code)</Code></Error>"
-        let verdict = judge(exchange, head(status, fields), body, &state, size: Self.size)
+        let verdict = try judge(exchange, head(status, fields), body, &state, size: Self.size)
         guard case .failed(let failure) = verdict else {
             Issue.record("it leads to \(verdict)")
             return
@@ -320,20 +312,20 @@ import Testing
         end.bytesSent = 0
         let state = started(Self.missing)
         let exchange = try #require(next(state, size: Self.size))
-        var judge = UploadJudge(exchange, end, state, offset: 0, size: Self.size, options())
-        guard case .failed(let failure) = judge.judge(nil) else {
+        var judge = try state.conversation(request(Self.size))
+        guard case .failed(let failure) = judge.judge(EndedExchange(exchange, end, nil)) else {
             Issue.record("it does not go on")
             return
         }
         #expect(failure.kind == .needsInput && failure.error.code == .unauthorized)
         #expect(failure.error.message.hasSuffix("put its keys there, then `resume`"))
-        #expect(!judge.state.mayHaveArrived)
+        #expect(!judge.standing.mayHaveArrived)
     }
 
     @Test func aLostAnswerOfAPartIsLookedUp() throws {
         var state = started(Self.missing)
         let exchange = try #require(next(state, size: Self.size))
-        guard case .askAfter = after(exchange, .lost, &state) else {
+        guard case .askAfter = try after(exchange, .lost, &state) else {
             Issue.record("the server is asked")
             return
         }
@@ -349,8 +341,8 @@ import Testing
             failure: .curl(code: 56, text: "cut", osError: 104), writtenThrough: 0,
             bytesReceived: 0)
         end.bytesSent = 1000
-        var judge = UploadJudge(exchange, end, state, offset: 0, size: Self.size, options())
-        guard case .failed = judge.judge(nil) else {
+        var judge = try state.conversation(request(Self.size))
+        guard case .failed = judge.judge(EndedExchange(exchange, end, nil)) else {
             Issue.record("it cannot be there")
             return
         }
@@ -377,7 +369,7 @@ import Testing
         var state = started(Self.all)
         for (answer, purpose) in zip(answers, purposes) {
             let exchange = try #require(next(state, size: Self.size))
-            _ = after(exchange, answer, &state)
+            _ = try after(exchange, answer, &state)
             #expect(next(state, size: Self.size)?.purpose == purpose)
         }
     }
@@ -394,12 +386,12 @@ import Testing
         ] {
             var state = started(Self.all)
             state.mayHaveArrived = true
-            state.isForgotten = true
-            state.begunAt = head(200, ["Date": begun]).date("Date")
+            state.s3.isForgotten = true
+            state.s3.begunAt = head(200, ["Date": begun]).date("Date")
             let exchange = try #require(next(state, size: Self.size))
             let answer = head(
                 200, ["Content-Length": "\(length)", "ETag": tag, "Last-Modified": made])
-            let verdict = judge(exchange, answer, "", &state, size: Self.size)
+            let verdict = try judge(exchange, answer, "", &state, size: Self.size)
             #expect((verdict == .done) == isDone, "\(length) \(tag) \(made)")
             #expect(isDone || state.address == nil)
         }
@@ -409,9 +401,9 @@ import Testing
     @Test(arguments: [(408, true), (429, true), (503, true), (403, false), (404, false)])
     func theObjectIsLookedAtAgain(_ status: Int, _ isToCome: Bool) throws {
         var state = started(Self.all)
-        (state.mayHaveArrived, state.isForgotten) = (true, true)
+        (state.mayHaveArrived, state.s3.isForgotten) = (true, true)
         let exchange = try #require(next(state, size: Self.size))
-        _ = judge(exchange, head(status), "", &state, size: Self.size)
+        _ = try judge(exchange, head(status), "", &state, size: Self.size)
         #expect((state.address != nil) == isToCome)
     }
 

@@ -79,12 +79,8 @@ import Testing
         var state = FetchState(id: FetchID(rawValue: 1))
         state.askedURL = url
         state.durable = ByteRanges(0..<500)
-        var upload = UploadState()
-        upload.dialect = .ietf9
-        upload.address = "http://h/r/1"
-        upload.source = Self.source
-        upload.sentBound = 600
-        state.upload = upload
+        state.upload = UploadState(
+            .at(.ietf9, "http://h/r/1", sentBound: 600), source: Self.source)
         var machine = FetchMachine(
             transfer: TransferID(rawValue: 1), request: request, destination: "/f", deadline: nil,
             state: state, firstSerial: 1)
@@ -212,11 +208,8 @@ import Testing
     @Test(arguments: [false, true])
     func aPostWhoseAnswerWasLostIsSentAgainByOption(_ isRepeatable: Bool) throws {
         var state = FetchState(id: FetchID(rawValue: 1))
-        var upload = UploadState()
-        upload.dialect = .plain
-        upload.source = Self.source
-        upload.mayHaveArrived = true
-        state.upload = upload
+        state.upload = UploadState(
+            .plain(PlainUpload.Kept()), source: Self.source, mayHaveArrived: true)
         var request = TransferRequest(url: "http://h/a", destination: .file("/f"))
         var options = UploadOptions()
         options.uploadProtocol = .post
@@ -266,11 +259,7 @@ import Testing
     /// The server still has what was sent of the file as it was.
     @Test func whatBelongsToAnotherVersionIsAbandoned() throws {
         var state = FetchState(id: FetchID(rawValue: 1))
-        var upload = UploadState()
-        upload.dialect = .tus
-        upload.address = "http://h/r/1"
-        upload.source = Self.source
-        state.upload = upload
+        state.upload = UploadState(.at(.tus, "http://h/r/1"), source: Self.source)
         var machine = machine(.tus, ifChanged: .restart, from: state)
         _ = machine.begin()
         var changed = Self.source

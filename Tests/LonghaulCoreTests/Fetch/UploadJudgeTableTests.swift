@@ -29,18 +29,28 @@ import Testing
     /// `?` the server is asked next, `!` the file may have arrived, `x` what was sent is lost,
     /// `@` the address is another, `p` the protocol is another, `=` all bytes are acknowledged.
     private static func marks(
-        _ judge: UploadJudge, _ before: UploadState, _ offset: Int64
+        _ judge: any UploadConversation, _ before: UploadState, _ offset: Int64
     ) -> String {
+        let state = judge.state
         var marks = ""
-        if judge.state.mustAsk { marks += "?" }
-        if judge.state.mayHaveArrived { marks += "!" }
-        if judge.lost != nil { marks += "x" }
-        if judge.state.address != before.address { marks += "@" }
-        if judge.state.dialect != before.dialect || judge.state.isGuess != before.isGuess {
-            marks += "p"
-        }
-        if judge.offset == size, offset != size { marks += "=" }
+        if state.progress.kept.mustAsk { marks += "?" }
+        if state.mayHaveArrived { marks += "!" }
+        if judge.standing.lost != nil { marks += "x" }
+        if state.address != before.address { marks += "@" }
+        if spoken(state.progress) != spoken(before.progress) { marks += "p" }
+        if judge.standing.offset == size, offset != size { marks += "=" }
         return marks
+    }
+
+    private static func spoken(_ progress: UploadProgress) -> String {
+        switch progress {
+        case .discovery: "nothing"
+        case .plain: "plain"
+        case .draft(let kept): "\(kept.version) \(kept.isGuess)"
+        case .tus: "tus"
+        case .s3: "s3"
+        case .remoteFile: "remote file"
+        }
     }
 
     private static let size: Int64 = 20 << 20
@@ -114,7 +124,8 @@ import Testing
         var way: UploadProtocol = .auto
         var url = "http://h/a"
         var options: (inout UploadOptions) -> Void = { _ in }
-        var state: (inout UploadState) -> Void = { _ in }
+        var progress: UploadProgress
+        var mayHaveArrived = false
         var offset: Int64 = 0
         var fields = ""
         var body = ""
@@ -122,144 +133,149 @@ import Testing
 
     private static let complete = "Upload-Complete:?1|Upload-Offset:\(size)"
     private static let resource = "Location:http://h/r/1"
+    private static let discovery = UploadProgress.discovery(UploadDiscovery.Kept())
+    private static let plain = UploadProgress.plain(PlainUpload.Kept())
+    private static let tus = UploadProgress.tus(TusUpload.Kept())
+    private static let object = UploadProgress.s3(S3Upload.Kept())
+    private static let file = UploadProgress.remoteFile(RemoteFileUpload.Kept())
 
-    private static func at(_ dialect: UploadDialect, asks: Bool = false)
-        -> (inout UploadState) -> Void
-    {
-        {
-            ($0.dialect, $0.address, $0.mustAsk) = (dialect, "http://h/r/1", asks)
-            $0.sentBound = size
+    private static func draft(
+        _ version: DraftVersion, isGuess: Bool = false, isRemembered: Bool = false
+    ) -> UploadProgress {
+        .draft(DraftUpload.Kept(version, isGuess: isGuess, isRemembered: isRemembered))
+    }
+
+    private static func at(
+        _ spoken: SpokenUploads, asks: Bool = false, piece: Int64? = nil
+    ) -> UploadProgress {
+        let progress = UploadProgress.at(
+            spoken, "http://h/r/1", sentBound: size, mustAsk: asks)
+        switch progress {
+        case .draft(var kept):
+            kept.appendLimit = piece
+            return .draft(kept)
+        case .tus(var kept):
+            kept.appendLimit = piece
+            return .tus(kept)
+        default: return progress
         }
     }
 
     private static func s3(
-        _ tags: Int, _ change: @escaping (inout UploadState) -> Void = { _ in }
-    ) -> (inout UploadState) -> Void {
-        {
-            ($0.dialect, $0.address, $0.appendLimit) = (.s3, "id", 8 << 20)
-            $0.partTags = Array(repeating: "\"t\"", count: tags)
-            change(&$0)
-        }
+        _ tags: Int, asks: Bool = false, isForgotten: Bool = false
+    ) -> UploadProgress {
+        var kept = S3Upload.Kept(
+            at: "id", partSize: 8 << 20, partTags: Array(repeating: "\"t\"", count: tags))
+        (kept.mustAsk, kept.isForgotten) = (asks, isForgotten)
+        return .s3(kept)
+    }
+
+    private static func file(asks: Bool = false, swap: RemoteSwap? = nil) -> UploadProgress {
+        .remoteFile(
+            RemoteFileUpload.Kept(
+                at: "http://h/r/1", sentBound: size, mustAsk: asks, swap: swap))
     }
 
     private static var rows: [Row] {
         [
-            Row(name: "auto options", fields: "Tus-Version:1.0.0"),
-            Row(name: "auto whole", state: { ($0.dialect, $0.isGuess) = (.ietf9, true) }),
+            Row(name: "auto options", progress: discovery, fields: "Tus-Version:1.0.0"),
+            Row(name: "auto whole", progress: draft(.ietf9, isGuess: true)),
             Row(
-                name: "auto known",
-                state: {
-                    ($0.dialect, $0.isGuess, $0.isRemembered) = (.ietf9, true, true)
-                }, fields: complete),
-            Row(name: "put whole", way: .put, state: { $0.dialect = .plain }),
+                name: "auto known", progress: draft(.ietf9, isGuess: true, isRemembered: true),
+                fields: complete),
             Row(
-                name: "post whole", way: .post, options: { $0.method = .post },
-                state: { $0.dialect = .plain }),
+                name: "auto plain", progress: .plain(PlainUpload.Kept(isRemembered: true))),
+            Row(name: "put whole", way: .put, progress: plain),
+            Row(
+                name: "post whole", way: .post, options: { $0.method = .post }, progress: plain),
             Row(
                 name: "post again", way: .post,
-                options: { ($0.method, $0.isRepeatable) = (.post, true) },
-                state: { $0.dialect = .plain }),
+                options: { ($0.method, $0.isRepeatable) = (.post, true) }, progress: plain),
+            Row(name: "form whole", options: { $0.formField = "f" }, progress: plain),
+            Row(name: "tus create", way: .tus, progress: tus, fields: resource),
+            Row(name: "tus found", progress: tus, fields: resource),
             Row(
-                name: "form whole", options: { $0.formField = "f" },
-                state: { $0.dialect = .plain }),
-            Row(
-                name: "tus create", way: .tus, state: { $0.dialect = .tus }, fields: resource),
-            Row(
-                name: "tus known", way: .auto,
-                state: { ($0.dialect, $0.isRemembered) = (.tus, true) }, fields: resource),
-            Row(
-                name: "tus ask", way: .tus, state: at(.tus, asks: true),
-                fields: "Upload-Offset:\(size)"),
-            Row(name: "tus append", way: .tus, state: at(.tus), fields: "Upload-Offset:\(size)"),
-            Row(
-                name: "tus piece", way: .tus,
-                state: {
-                    at(.tus)(&$0)
-                    $0.appendLimit = 1 << 20
-                }, fields: "Upload-Offset:\(1 << 20)"),
-            Row(name: "ietf options", way: .ietf, fields: "Upload-Draft-Interop-Version:9"),
-            Row(
-                name: "ietf9 create", way: .ietf, state: { $0.dialect = .ietf9 }, fields: resource),
-            Row(
-                name: "ietf9 ask", way: .ietf, state: at(.ietf9, asks: true), fields: complete),
-            Row(name: "ietf9 append", way: .ietf, state: at(.ietf9), fields: complete),
-            Row(
-                name: "ietf9 piece", way: .ietf,
-                state: {
-                    at(.ietf9)(&$0)
-                    $0.appendLimit = 1 << 20
-                }, fields: "Upload-Complete:?0|Upload-Offset:\(1 << 20)"),
-            Row(
-                name: "ietf8 ask", way: .ietf, state: at(.ietf8, asks: true), fields: complete),
-            Row(
-                name: "ietf6 create", way: .ietf, state: { $0.dialect = .ietf6 }, fields: resource),
-            Row(
-                name: "ietf6 ask", way: .ietf, state: at(.ietf6, asks: true),
+                name: "tus ask", way: .tus, progress: at(.tus, asks: true),
                 fields: "Upload-Offset:\(size)"),
             Row(
-                name: "ietf6 append", way: .ietf, state: at(.ietf6), fields: "Upload-Offset:\(size)"
+                name: "tus append", way: .tus, progress: at(.tus), fields: "Upload-Offset:\(size)"
             ),
             Row(
+                name: "tus piece", way: .tus, progress: at(.tus, piece: 1 << 20),
+                fields: "Upload-Offset:\(1 << 20)"),
+            Row(
+                name: "ietf options", way: .ietf, progress: discovery,
+                fields: "Upload-Draft-Interop-Version:9"),
+            Row(name: "ietf9 create", way: .ietf, progress: draft(.ietf9), fields: resource),
+            Row(
+                name: "ietf9 known", way: .ietf, progress: draft(.ietf9, isRemembered: true),
+                fields: resource),
+            Row(
+                name: "ietf9 ask", way: .ietf, progress: at(.ietf9, asks: true), fields: complete),
+            Row(name: "ietf9 append", way: .ietf, progress: at(.ietf9), fields: complete),
+            Row(
+                name: "ietf9 piece", way: .ietf, progress: at(.ietf9, piece: 1 << 20),
+                fields: "Upload-Complete:?0|Upload-Offset:\(1 << 20)"),
+            Row(
+                name: "ietf8 ask", way: .ietf, progress: at(.ietf8, asks: true), fields: complete),
+            Row(name: "ietf6 create", way: .ietf, progress: draft(.ietf6), fields: resource),
+            Row(
+                name: "ietf6 ask", way: .ietf, progress: at(.ietf6, asks: true),
+                fields: "Upload-Offset:\(size)"),
+            Row(
+                name: "ietf6 append", way: .ietf, progress: at(.ietf6),
+                fields: "Upload-Offset:\(size)"),
+            Row(
                 name: "s3 whole", way: .s3, options: { $0.partSize = 64 << 20 },
-                state: { $0.dialect = .s3 }, fields: "ETag:\"t\""),
+                progress: object, fields: "ETag:\"t\""),
             Row(
-                name: "s3 create", way: .s3, state: { $0.dialect = .s3 },
-                body: "<UploadId>id</UploadId>"),
-            Row(name: "s3 part", way: .s3, state: s3(0), fields: "ETag:\"t\""),
+                name: "s3 create", way: .s3, progress: object, body: "<UploadId>id</UploadId>"),
+            Row(name: "s3 part", way: .s3, progress: s3(0), fields: "ETag:\"t\""),
             Row(
-                name: "s3 list", way: .s3, state: s3(3) { $0.mustAsk = true },
+                name: "s3 list", way: .s3, progress: s3(3, asks: true),
                 body: "<ListPartsResult><IsTruncated>false</IsTruncated></ListPartsResult>"),
-            Row(name: "s3 complete", way: .s3, state: s3(3)),
+            Row(name: "s3 complete", way: .s3, progress: s3(3)),
+            Row(name: "s3 joined", way: .s3, progress: s3(3), mayHaveArrived: true),
             Row(
-                name: "s3 joined", way: .s3, state: s3(3) { $0.mayHaveArrived = true }),
-            Row(
-                name: "s3 ask", way: .s3,
-                state: s3(3) { ($0.isForgotten, $0.mayHaveArrived) = (true, true) },
-                fields: "Content-Length:\(size)|ETag:\"t-3\""),
-            Row(name: "ftp whole", url: "ftp://h/a", state: { $0.dialect = .remoteFile }),
+                name: "s3 ask", way: .s3, progress: s3(3, isForgotten: true),
+                mayHaveArrived: true, fields: "Content-Length:\(size)|ETag:\"t-3\""),
+            Row(name: "ftp whole", url: "ftp://h/a", progress: file),
             Row(
                 name: "ftp in place", url: "ftp://h/a", options: { $0.inPlace = true },
-                state: { $0.dialect = .remoteFile }),
+                progress: file),
             Row(
-                name: "ftp ask", url: "ftp://h/a", state: at(.remoteFile, asks: true),
+                name: "ftp ask", url: "ftp://h/a", progress: file(asks: true),
                 fields: "Content-Length:\(size)"),
             Row(
                 name: "ftp target", url: "ftp://h/a",
-                state: { ($0.dialect, $0.mustAsk) = (.remoteFile, true) },
+                progress: .remoteFile(RemoteFileUpload.Kept(mustAsk: true)),
                 fields: "Content-Length:\(size)"),
+            Row(name: "ftp append", url: "ftp://h/a", progress: file(), offset: 1 << 20),
+            Row(name: "ftp name", url: "ftp://h/a", progress: file(), offset: size),
             Row(
-                name: "ftp append", url: "ftp://h/a", state: at(.remoteFile), offset: 1 << 20),
-            Row(name: "ftp name", url: "ftp://h/a", state: at(.remoteFile), offset: size),
+                name: "ftp swap", url: "ftp://h/a", progress: file(swap: .swapping),
+                offset: size),
             Row(
-                name: "ftp swap", url: "ftp://h/a",
-                state: {
-                    at(.remoteFile)(&$0)
-                    $0.swap = .swapping
-                }, offset: size),
+                name: "ftp restore", url: "ftp://h/a", progress: file(swap: .restoring),
+                offset: size),
+            Row(
+                name: "ftp tidy", url: "ftp://h/a", progress: file(swap: .tidying),
+                offset: size),
         ]
     }
 
     private static func cells(of row: Row) throws -> [String] {
         let source = SourceVersion(device: 1, inode: 2, size: size, modified: 3, changed: 4)
-        var request = TransferRequest(url: row.url, destination: .file("/f"))
         var options = UploadOptions()
         options.uploadProtocol = row.way
-        options.source = source
         row.options(&options)
-        request.options.upload = options
-        var state = UploadState()
-        state.source = source
-        row.state(&state)
-        let exchange = try #require(
-            UploadPlan(
-                request, options, state, offset: row.offset, source: source,
-                transfer: TransferID(rawValue: 1)
-            ).next())
-        return (row.url == "http://h/a" ? ends : fileEnds).map { name in
+        let request = TransferRequest(uploadTo: row.url, source, options)
+        let state = UploadState(row.progress, mayHaveArrived: row.mayHaveArrived)
+        let exchange = try #require(state.conversation(request, offset: row.offset).next())
+        return try (row.url == "http://h/a" ? ends : fileEnds).map { name in
             let end = End(name, exchange, (row.fields, row.body))
-            var judge = UploadJudge(
-                exchange, end.end, state, offset: row.offset, size: size, options)
-            let verdict = judge.judge(end.head)
+            var judge = try state.conversation(request, offset: row.offset)
+            let verdict = judge.judge(EndedExchange(exchange, end.end, end.head))
             return letter(verdict) + marks(judge, state, row.offset)
         }
     }
@@ -292,17 +308,19 @@ import Testing
         auto options Gp  G   Gp  G   G   Gp  Gp  G   G   G   G   G   G   Gp  G   R   R   R   R   R
         auto whole   D=  D=  R!  Fp  Gp  Ip  Ip  Ip  Fp  Ip  Gp  Fp  R   R   Gp  R   R   R!  R!  R
         auto known   D=  D=  R!  Fp  Gp  Ip  Ip  Gp  Fp  Ip  Gp  Fp  R   R   Gp  R   R   R!  R!  R
+        auto plain   D=  D=  R!  Fp  Gp  Ip  Ip  Gp  Fp  Ip  Gp  Fp  R   R   Gp  R   R   R!  R!  R
         put whole    D=  D=  R!  F   F   I   I   I   F   I   F   F   R   R   F   R   R   R!  R!  R
         post whole   D=  D=  F!  D=  F   I   I   I   F   I   F   F   R   R   F   R   R   F!  F!  R
         post again   D=  D=  R!  D=  F   I   I   I   F   I   F   F   R   R   F   R   R   R!  R!  R
         form whole   D=  D=  F!  D=  Fp  Ip  Ip  Ip  Fp  Ip  Fp  Fp  R   R   Fp  R   R   F!  F!  R
         tus create   G@  F   G@  F   F   I   I   I   F   I   F   F   R   R   F   R   R   R   R   R
-        tus known    G@  Gp  G@  Fp  Gp  Ip  Ip  Gp  Fp  Ip  Gp  Fp  R   R   Gp  R   R   R   R   R
+        tus found    G@  F   G@  Fp  Fp  Ip  Ip  Ip  Fp  Ip  Fp  Fp  R   R   Fp  R   R   R   R   R
         tus ask      D=  R?  D=  F?  F?  I?  Cx@ Cx@ C?  Cx@ F?  F?  C?  R?  F?  R?  R?  R?  R?  R?
         tus append   D=  D=  A?  F?  F?  I?  I?  Cx@ C?  Cx@ F?  F?  C?  R?  F?  R?  R?  A?  A?  R?
         tus piece    G   G   A?  F?  F?  I?  I?  Cx@ C?  Cx@ F?  F?  C?  R?  F?  R?  R?  A?  A?  R?
         ietf options Gp  G   Gp  G   G   I   I   G   G   G   G   G   G   R   G   R   R   R   R   R
         ietf9 create G@  F   G@  F   F   I   I   I   F   I   F   F   R   R   F   R   R   R   R   R
+        ietf9 known  G@  Gp  G@  F   Gp  I   I   Gp  F   I   Gp  F   R   R   Gp  R   R   R   R   R
         ietf9 ask    D=  R?  D=  F?  F?  I?  I?  Cx@ C?  Cx@ F?  F?  C?  R?  F?  R?  R?  R?  R?  R?
         ietf9 append D=  D=  A?  F?  F?  I?  I?  Cx@ C?  Cx@ F?  F?  C?  R?  F?  R?  R?  A?  A?  R?
         ietf9 piece  G   G   A?  F?  F?  I?  I?  Cx@ C?  Cx@ F?  F?  C?  R?  F?  R?  R?  A?  A?  R?
@@ -326,5 +344,7 @@ import Testing
         ftp append   G?=     R?      A?      A?      R?      Cx      R?      Z?      Z?      I?
         ftp name     D       A?      A?      A?      A?      I?      A?      G       R       I?
         ftp swap     D       A?      A?      A?      A?      I?      A?      G       G       I?
+        ftp restore  I       A?      A?      A?      A?      I?      A?      I       I       I?
+        ftp tidy     D       D       D       D       D       D       D       D       D       D
         """
 }

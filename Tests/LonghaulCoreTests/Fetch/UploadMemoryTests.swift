@@ -24,7 +24,7 @@ import Testing
     }
 
     private func upload(
-        _ way: UploadProtocol, known: UploadDialect?, size: Int64 = 5 << 20,
+        _ way: UploadProtocol, known: SpokenUploads?, size: Int64 = 5 << 20,
         _ method: UploadMethod? = nil, from state: FetchState? = nil,
         at server: (UploadExchange) -> (status: Int, fields: [String: String])
     ) -> Conversation {
@@ -132,7 +132,7 @@ import Testing
                     .ietf, known: nil, size: size, at: draft(version, others: others))
                 #expect(named.isCompleted)
                 #expect(named.asked == asked + rest.map { "\($0) \(version)" })
-                #expect(named.memory.uploads?.interopVersion == version)
+                #expect(named.memory.uploads?.rawValue == "ietf\(version)")
                 let found = upload(
                     .auto, known: nil, size: size, at: draft(version, others: others))
                 #expect(found.isCompleted)
@@ -184,7 +184,7 @@ import Testing
         let server = draft(version, others: .ignored, limits: "min-size=2000000, max-size=9000000")
         let small = upload(.auto, known: nil, size: 1_999_999, at: server)
         #expect(small.isCompleted && small.asked.last == "PUT")
-        #expect(small.memory.uploads?.interopVersion == version)
+        #expect(small.memory.uploads?.rawValue == "ietf\(version)")
         let large = upload(.auto, known: nil, size: 2_000_000, at: server)
         #expect(large.isCompleted && large.asked.last == "PATCH \(version)")
         for size in [1_999_999, 9_000_001] as [Int64] {
@@ -195,9 +195,9 @@ import Testing
 
     // MARK: - What is remembered
 
-    @Test(arguments: [UploadDialect.ietf6, .ietf8], [Int64(1000), 5 << 20])
-    func aVersionThatIsNotSpokenHereIsForgotten(_ known: UploadDialect, _ size: Int64) {
-        let version = known.interopVersion ?? 0
+    @Test(arguments: [SpokenUploads.ietf6, .ietf8], [Int64(1000), 5 << 20])
+    func aVersionThatIsNotSpokenHereIsForgotten(_ known: SpokenUploads, _ size: Int64) {
+        let version = known == .ietf6 ? 6 : 8
         let found = upload(.ietf, known: known, size: size, at: draft(9))
         #expect(found.isCompleted)
         #expect(found.asked.prefix(3) == ["POST \(version)", "OPTIONS 9", "POST 9"])
@@ -239,8 +239,8 @@ import Testing
         #expect(found.memory.uploads == .plain)
     }
 
-    @Test(arguments: [UploadDialect.tus, .plain, .ietf8])
-    func tusIsFoundWhateverTheOriginSpokeElsewhere(_ known: UploadDialect) {
+    @Test(arguments: [SpokenUploads.tus, .plain, .ietf8])
+    func tusIsFoundWhateverTheOriginSpokeElsewhere(_ known: SpokenUploads) {
         let found = upload(.auto, known: known) { exchange in
             switch exchange.body.method {
             case "OPTIONS": (204, ["Tus-Version": "1.0.0"])

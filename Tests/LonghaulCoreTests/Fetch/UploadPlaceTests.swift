@@ -62,22 +62,20 @@ import Testing
     /// What is sent once the server is known.
     @Test(
         arguments: [
-            (.plain, nil, nil, "http://h/d/a%20b"), (.plain, .post, nil, "http://h/d/"),
-            (.plain, nil, "file", "http://h/d/"), (.tus, nil, nil, "http://h/d/"),
-            (.ietf9, nil, nil, "http://h/d/"),
-        ] as [(UploadDialect, UploadMethod?, String?, String)])
+            (.plain(PlainUpload.Kept()), nil, nil, "http://h/d/a%20b"),
+            (.plain(PlainUpload.Kept()), .post, nil, "http://h/d/"),
+            (.plain(PlainUpload.Kept()), nil, "file", "http://h/d/"),
+            (.tus(TusUpload.Kept()), nil, nil, "http://h/d/"),
+            (.draft(DraftUpload.Kept(.ietf9)), nil, nil, "http://h/d/"),
+        ] as [(UploadProgress, UploadMethod?, String?, String)])
     func theServerDecides(
-        _ dialect: UploadDialect, _ method: UploadMethod?, _ field: String?, _ url: String
-    ) {
+        _ progress: UploadProgress, _ method: UploadMethod?, _ field: String?, _ url: String
+    ) throws {
         var upload = UploadOptions()
         upload.method = method
         upload.formField = field
-        var state = UploadState()
-        state.dialect = dialect
-        let plan = UploadPlan(
-            request("http://h/d/", upload), upload, state, offset: 0,
-            source: SourceVersion(device: 1, inode: 1, size: 9, modified: 1, changed: 1),
-            transfer: TransferID(rawValue: 1))
-        #expect(plan.next()?.url == url)
+        upload.source = SourceVersion(device: 1, inode: 1, size: 9, modified: 1, changed: 1)
+        let found = try UploadState(progress).conversation(request("http://h/d/", upload))
+        #expect(found.next()?.url == url)
     }
 }
