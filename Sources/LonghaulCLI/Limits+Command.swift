@@ -2,10 +2,6 @@ import Longhaul
 
 /// The bounds and defaults of the command line.
 extension Limits {
-    // Input.
-    /// Characters of a refused value that are shown; a line may be a megabyte long.
-    static let quotedCharacters = 200
-
     // Output.
     /// Output is written when this much is buffered.
     static let consoleFlushBytes = 64 << 10

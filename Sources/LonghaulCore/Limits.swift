@@ -25,6 +25,8 @@ package enum Limits {
     package static let answerReadBytes = 4 << 10
     /// Characters of that body that an error quotes.
     static let answerWordsShown = 200
+    /// Characters of a refused value that are shown; a line may be a megabyte long.
+    static let quotedCharacters = 200
 
     // Scheduling (design: total, per origin, starvation).
     /// Transfers that move bytes at the same time.

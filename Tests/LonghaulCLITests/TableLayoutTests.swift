@@ -156,14 +156,13 @@ import Testing
         }
         #expect(
             all == [
-                "Rate limit:    10.0 KiB/s", "Yields:        off", "Connections:   3",
-                "Largest size:  1.0 MiB", "Retries:       2", "If it exists:  rename",
-                "On duplicate:  separate", "Remote name:   yes", "Reuse:         yes",
-                "Mirror:        https://REDACTED@b/f", "Headers:       Cookie",
-                "User:          given", "Netrc:         yes",
+                "Header:        Cookie", "User:          given", "Netrc:         yes",
                 "Proxy:         http://REDACTED@proxy:3128", "Authorities:   /ca",
-                "Certificate:   /cert", "Key:           /key",
-                "Insecure:      the server's certificate is not verified",
+                "Certificate:   /cert", "Key:           /key", "Insecure:      yes",
+                "Mirror:        https://REDACTED@b/f", "If it exists:  rename",
+                "On duplicate:  separate", "Reuse:         yes", "Rate limit:    10.0 KiB/s",
+                "Yields:        off", "Connections:   3", "Largest size:  1.0 MiB",
+                "Retries:       2", "Remote name:   yes",
             ])
     }
 

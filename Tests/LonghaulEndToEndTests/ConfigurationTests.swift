@@ -118,7 +118,7 @@ import Testing
             $0["check"] == "configuration"
         }
         #expect(finding?["ok"] == false)
-        #expect(finding?["detail"].string?.hasPrefix("\(path): it is no JSON: ") == true)
+        #expect(finding?["detail"].string?.hasPrefix("\(path): it is not valid JSON: ") == true)
     }
 
     @Test(arguments: ["LONGHAUL_CONDITIONS", "LONGHAUL_LOG"])

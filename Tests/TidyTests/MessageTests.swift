@@ -17,6 +17,7 @@ import Testing
         "Sources/LonghaulCLI/Rendering/TransferText.swift",
         "Sources/LonghaulCLI/Rendering/WhyText.swift",
         "Sources/LonghaulCore/Conditions/PowerSupply.swift",
+        "Sources/LonghaulCore/Fields/RequestField+All.swift",
         "Sources/LonghaulCore/Installation/ServiceUnits.swift",
         "Sources/LonghaulCore/Retry/FailureTable+Curl.swift",
         "Sources/LonghaulCore/URLs/Redaction.swift",

@@ -106,7 +106,7 @@ package enum ConfigurationFile {
                 try scanner.end()
             }
         } catch {
-            throw problem(path, "it is no JSON: \(error)")
+            throw problem(path, "it is not valid JSON: \(error)")
         }
         var names = Set<String>()
         for (name, _) in found where !names.insert(name).inserted { twice = twice ?? name }

@@ -22,12 +22,18 @@ struct ConfigurationValue {
         return range.contains(Int(number)) ? Int(number) : nil
     }
 
-    var seconds: Double? { text.flatMap(DurationText.parse) }
-
     /// A number, or a text with a unit.
     var rate: Int64? {
         let rate = text.map { SizeText.parse($0) } ?? number(in: 1...Int.max).map(Int64.init)
         return rate.flatMap { $0 > 0 ? $0 : nil }
+    }
+
+    func input(_ shape: FieldShape) -> FieldInput? {
+        read { scanner in
+            let input = try scanner.input(shape)
+            try scanner.end()
+            return input
+        }
     }
 
     private func read<Value>(_ body: (inout JSONScanner) throws -> Value) -> Value? {

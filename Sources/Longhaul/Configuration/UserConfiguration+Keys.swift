@@ -9,48 +9,32 @@ extension UserConfiguration {
         var set: @Sendable (ConfigurationValue, inout UserConfiguration) -> Bool
     }
 
-    static let keys: [Key] = [
-        Key(name: "autostart", allowed: "true or false") { value, all in
-            value.flag.map { all.autostart = $0 } != nil
-        },
-        Key(name: "defaults.connections", allowed: "auto, or \(range(connections))") { value, all in
-            if value.text == "auto" {
-                all.defaults.connections = .automatic
+    static let keys: [Key] = (own + RequestField.all.compactMap(key)).sorted { $0.name < $1.name }
+
+    /// The key that sets a default of new transfers.
+    private static func key(_ field: RequestField) -> Key? {
+        field.configured.map { allowed in
+            Key(name: "defaults." + field.key, allowed: allowed) { value, all in
+                var fields = all.defaults.fields
+                let source = FieldSource(name: field.key, context)
+                guard let input = value.input(field.shape),
+                    (try? fields.read(field, input, source)) != nil,
+                    field.defect?(fields.request) == nil
+                else { return false }
+                // A file that is read again and again names no moment.
+                if case .at = fields.request.deadline { return false }
+                all.defaults.fields = fields
                 return true
             }
-            return value.number(in: connections).map {
-                all.defaults.connections = .exactly($0)
-            } != nil
-        },
-        Key(name: "defaults.deadline", allowed: duration + ", and more than 0s") { value, all in
-            value.seconds.flatMap { $0 > 0 ? $0 : nil }.map {
-                all.defaults.deadline = .after(seconds: $0)
-            } != nil
-        },
-        Key(name: "defaults.ifExists", allowed: "fail, skip, overwrite or rename") { value, all in
-            value.text.flatMap { ExistingFilePolicy(rawValue: $0) }.map {
-                all.defaults.ifExists = $0
-            } != nil
-        },
-        Key(name: "defaults.limitRate", allowed: size) { value, all in
-            value.rate.map { all.defaults.limitRate = $0 } != nil
-        },
-        Key(name: "defaults.priority", allowed: "high, normal or low") { value, all in
-            value.text.flatMap { Priority(name: $0) }.map { all.defaults.priority = $0 } != nil
-        },
-        Key(name: "defaults.retries", allowed: "a number") { value, all in
-            value.number(in: 0...Int(Int32.max)).map { all.defaults.retries = $0 } != nil
-        },
-        Key(name: "defaults.stallTimeout", allowed: duration + ", and more than 0s") {
-            value, all in
-            value.seconds.flatMap { $0 > 0 ? $0 : nil }.map { all.defaults.stallTimeout = $0 }
-                != nil
-        },
-        Key(name: "defaults.waiveAfter", allowed: duration) { value, all in
-            value.seconds.map { all.defaults.waiveAfter = $0 } != nil
-        },
-        Key(name: "defaults.yield", allowed: "true or false") { value, all in
-            value.flag.map { all.defaults.yields = $0 } != nil
+        }
+    }
+
+    private static let context = InputContext(
+        now: Timestamp(milliseconds: 0), secondsFromUTC: { _ in 0 }, directory: .success("/"))
+
+    private static let own: [Key] = [
+        Key(name: "autostart", allowed: "true or false") { value, all in
+            value.flag.map { all.autostart = $0 } != nil
         },
         Key(name: "limits.perOrigin", allowed: range(places)) { value, all in
             value.number(in: places).map { all.limits.perOrigin = $0 } != nil
@@ -69,10 +53,8 @@ extension UserConfiguration {
         },
     ]
 
-    private static let connections = 1...Limits.segmentsPerFetch
     /// The transport has room for so many.
     private static let places = 1...64
-    private static let duration = "a duration, as 90s, 15m, 2h or 7d"
     private static let size = "bytes a second, as 500000, 500K or 2M"
 
     private static func range(_ range: ClosedRange<Int>) -> String {

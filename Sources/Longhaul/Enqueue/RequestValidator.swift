@@ -127,7 +127,7 @@ struct RequestValidator {
                 + "transfer may begin")
     }
 
-    private static func check(_ options: TransferOptions) throws(LonghaulError) {
+    static func check(_ options: TransferOptions) throws(LonghaulError) {
         if let proxy = options.proxy { try check(proxy: proxy) }
         for path in [options.caCertificate, options.clientCertificate, options.clientKey] {
             if let path { try checkFile(path) }
@@ -234,7 +234,8 @@ struct RequestValidator {
             case .special, .directory:
                 throw LonghaulError(
                     .invalidRequest,
-                    "\(destination) is no file but a device, a pipe or a socket; give a file")
+                    "\(destination) is a device, a pipe or a socket, not a regular file; "
+                        + "give a file")
             case nil:
                 throw refusal(
                     SystemFailure(
@@ -294,5 +295,39 @@ struct RequestValidator {
 
     private static func isDirectory(_ path: String) -> Bool {
         (try? DirectoryHandle(opening: path)) != nil
+    }
+}
+
+/// The bounds of what is asked of a transfer, the same for commands and programs. What is outside
+/// of them is refused (`invalidRequest`) before anything is recorded.
+enum RequestBounds {
+    static func check(_ request: TransferRequest) throws(LonghaulError) {
+        if let defect = RequestField.defect(of: request) {
+            throw LonghaulError(.invalidRequest, defect)
+        }
+        var headerBytes = 0
+        for field in request.options.headers.fields {
+            if let problem = field.problem {
+                throw LonghaulError(.invalidRequest, problem.description)
+            }
+            headerBytes += field.name.utf8.count + field.value.utf8.count
+        }
+        if headerBytes > Limits.requestHeaderBytes {
+            throw LonghaulError(
+                .invalidRequest,
+                "the header fields of one request are more than \(Limits.requestHeaderBytes)"
+                    + " bytes together")
+        }
+    }
+
+    /// A JSON text on one line.
+    ///
+    /// - Parameter what: As the error names it.
+    static func json(_ text: String, _ what: String) throws(LonghaulError) -> String {
+        do {
+            return String(decoding: try JSONScanner.compacted(text), as: UTF8.self)
+        } catch {
+            throw LonghaulError(.invalidRequest, "the \(what) is not valid JSON: \(error)")
+        }
     }
 }

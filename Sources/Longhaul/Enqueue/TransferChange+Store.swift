@@ -9,42 +9,29 @@ extension TransferChange {
         if let url = object?.url ?? url {
             change.url = (url, try TransferChange.parse(url).origin)
         }
-        if case let proxy?? = proxy { try RequestValidator.check(proxy: proxy) }
         if let destination {
             var validator = RequestValidator()
             change.destination = try validator.place(of: destination)
         }
-        for case let path?? in [caCertificate, clientCertificate, clientKey] {
-            try RequestValidator.checkFile(path)
-        }
-        change.priority = priority
-        change.isDiscretionary = isDiscretionary
-        change.window = window
-        try RequestBounds.check(requires)
-        change.requires = requires
-        try RequestBounds.check(prefers ?? nil)
-        change.prefers = prefers
-        try RequestValidator.check(earliest: earliestBegin ?? nil)
-        change.earliestBegin = earliestBegin
-        if let deadline { try RequestValidator.check(deadline) }
-        change.deadline = deadline
-        try RequestBounds.check(expectedBytes: expectedBytes ?? nil)
-        change.expectedBytes = expectedBytes
-        var edit = self
+        var fields = fields
         if case let text?? = metadata {
-            edit.metadata = try RequestBounds.json(text, "metadata")
+            fields[\TransferOptions.metadata] = try RequestBounds.json(text, "metadata")
         }
-        let checked = edit
-        if changesOptions || url != nil {
-            change.editOptions = { options throws(LonghaulError) in
-                checked.apply(to: &options)
-                if checked.url != nil { options.upload?.askedURL = nil }
-                try object?.apply(to: &options)
-                try RequestBounds.check(options)
-            }
+        let said = fields.request
+        try RequestValidator.check(said.options)
+        try RequestBounds.check(said)
+        try RequestValidator.check(earliest: said.earliestBegin)
+        try RequestValidator.check(said.deadline)
+        change.fields = fields
+        let checked = self
+        change.editOptions = { options throws(LonghaulError) in
+            options.headers = options.headers.changed(by: checked.headers)
+            if checked.url != nil { options.upload?.askedURL = nil }
+            try object?.apply(to: &options)
         }
         change.finish = { request throws(LonghaulError) in
             if checked.url != nil { request = UploadPlace.named(request) }
+            try RequestBounds.check(request)
             guard let upload = request.options.upload else {
                 try checked.checkDestination(policy: request.options.ifExists)
                 return
@@ -89,44 +76,6 @@ extension TransferChange {
         return S3Object(
             placed: placed,
             keyed: Result { () throws(LonghaulError) in try location.withKeys(placed) })
-    }
-
-    private var changesOptions: Bool {
-        !headers.isEmpty || user != nil || limitRate != nil || yields != nil
-            || connections != nil || changesIdentity
-            || checksum != nil || stallTimeout != nil || retries != nil || maxSize != nil
-            || mirrors != nil || metadata != nil || waiveAfter != nil || ifExists != nil
-    }
-
-    private var changesIdentity: Bool {
-        proxy != nil || caCertificate != nil || clientCertificate != nil || clientKey != nil
-            || usesNetrc != nil || isInsecure != nil
-    }
-
-    private func applyIdentity(to options: inout TransferOptions) {
-        if let user { options.user = user }
-        if let proxy { options.proxy = proxy }
-        if let caCertificate { options.caCertificate = caCertificate }
-        if let clientCertificate { options.clientCertificate = clientCertificate }
-        if let clientKey { options.clientKey = clientKey }
-        if let usesNetrc { options.netrc = usesNetrc }
-        if let isInsecure { options.insecure = isInsecure }
-    }
-
-    private func apply(to options: inout TransferOptions) {
-        options.headers = options.headers.changed(by: headers)
-        applyIdentity(to: &options)
-        if let limitRate { options.limitRate = limitRate }
-        if let yields { options.yields = yields }
-        if let connections { options.connections = connections }
-        if let checksum { options.checksum = checksum }
-        if let stallTimeout { options.stallTimeout = stallTimeout }
-        if let waiveAfter { options.waiveAfter = waiveAfter }
-        if let retries { options.retries = retries }
-        if let maxSize { options.maxSize = maxSize }
-        if let mirrors { options.mirrors = mirrors }
-        if let metadata { options.metadata = metadata }
-        if let ifExists { options.ifExists = ifExists }
     }
 }
 

@@ -28,7 +28,9 @@ enum UploadValidator {
         _ upload: UploadOptions, of request: TransferRequest, to url: URLParts
     ) throws(LonghaulError) {
         try check(upload, to: url)
-        try check(request.options)
+        for field in RequestField.downloadOnly where !field.isDefault(in: request) {
+            throw LonghaulError(.invalidRequest, "\(field.key) applies to downloads only")
+        }
     }
 
     static func admit(
@@ -147,24 +149,6 @@ enum UploadValidator {
         }
     }
 
-    private static func check(_ options: TransferOptions) throws(LonghaulError) {
-        let refused: String? =
-            if !options.mirrors.isEmpty {
-                "mirrors"
-            } else if options.connections != .automatic {
-                "a number of connections"
-            } else if options.maxSize != nil {
-                "a largest size"
-            } else if options.reuse || options.remoteName || options.ifExists != .fail {
-                "what is done with the file that comes"
-            } else {
-                nil
-            }
-        if let refused {
-            throw LonghaulError(.invalidRequest, "\(refused) is for downloads; leave it out")
-        }
-    }
-
     private static func refusal(_ failure: SystemFailure, _ source: String) -> LonghaulError {
         switch FileInspection.kind(at: source) {
         case _ where failure.isDirectory:
@@ -177,7 +161,7 @@ enum UploadValidator {
                 .invalidRequest, "\(source) is a symbolic link to what is not there; give a file")
         case .special:
             LonghaulError(
-                .invalidRequest, "\(source) is no file but a device, a pipe or a socket")
+                .invalidRequest, "\(source) is a device, a pipe or a socket, not a regular file")
         case nil where failure.leadsNowhere:
             LonghaulError(.invalidRequest, "there is no file \(source)")
         case .directory, .file, .link, nil: failure.longhaulError()

@@ -54,17 +54,17 @@ package struct JSONText {
 
     // MARK: Fields
 
-    package mutating func field(_ key: StaticString, _ string: String?) {
+    package mutating func field(_ key: String, _ string: String?) {
         name(key)
         if let string { appendQuoted(string) } else { append("null") }
     }
 
-    package mutating func field(_ key: StaticString, _ number: Int64?) {
+    package mutating func field(_ key: String, _ number: Int64?) {
         name(key)
         if let number { append("\(number)") } else { append("null") }
     }
 
-    package mutating func field(_ key: StaticString, _ number: Int?) {
+    package mutating func field(_ key: String, _ number: Int?) {
         field(key, number.map(Int64.init))
     }
 
@@ -83,7 +83,7 @@ package struct JSONText {
     }
 
     /// Whole numbers without a fraction, others to the thousandth; what is no number is unknown.
-    package mutating func field(_ key: StaticString, seconds number: Double?) {
+    package mutating func field(_ key: String, seconds number: Double?) {
         name(key)
         guard let number, number.isFinite, abs(number) < 1e15 else { return append("null") }
         let thousandths = Int64((number * 1000).rounded())
@@ -92,36 +92,36 @@ package struct JSONText {
     }
 
     /// A rate, in whole bytes per second.
-    package mutating func field(_ key: StaticString, rate number: Double?) {
+    package mutating func field(_ key: String, rate number: Double?) {
         let rate = number.flatMap { $0.isFinite && abs($0) < 1e18 ? Int64($0.rounded()) : nil }
         field(key, rate)
     }
 
-    package mutating func field(_ key: StaticString, _ flag: Bool) {
+    package mutating func field(_ key: String, _ flag: Bool) {
         name(key)
         append(flag ? "true" : "false")
     }
 
     /// RFC 3339 in UTC with milliseconds.
-    package mutating func field(_ key: StaticString, _ time: Timestamp?) {
+    package mutating func field(_ key: String, _ time: Timestamp?) {
         field(key, time.map { RFC3339.format($0) })
     }
 
     /// JSON that came from the user. What turns out to be none is handed on as text.
-    package mutating func field(_ key: StaticString, json: String?) {
+    package mutating func field(_ key: String, json: String?) {
         guard let json else { return field(key, String?.none) }
         guard let compact = try? JSONScanner.compacted(json) else { return field(key, json) }
         name(key)
         bytes += compact
     }
 
-    package mutating func field(_ key: StaticString, object fields: (inout JSONText) -> Void) {
+    package mutating func field(_ key: String, object fields: (inout JSONText) -> Void) {
         name(key)
         object(fields)
     }
 
     package mutating func field<Element>(
-        _ key: StaticString, array elements: some Sequence<Element>,
+        _ key: String, array elements: some Sequence<Element>,
         _ write: (inout JSONText, Element) -> Void
     ) {
         name(key)
@@ -130,10 +130,10 @@ package struct JSONText {
 
     // MARK: - Bytes
 
-    private mutating func name(_ key: StaticString) {
+    private mutating func name(_ key: String) {
         separate()
         bytes.append(UInt8(ascii: "\""))
-        key.withUTF8Buffer { bytes += $0 }
+        bytes += key.utf8
         bytes.append(UInt8(ascii: "\""))
         bytes.append(UInt8(ascii: ":"))
     }

@@ -119,22 +119,6 @@ extension JSONText {
     }
 }
 
-extension Priority {
-    /// Name as it is typed and printed.
-    package var name: String {
-        switch self {
-        case .high: "high"
-        case .normal: "normal"
-        case .low: "low"
-        }
-    }
-
-    package init?(name: String) {
-        guard let priority = Priority.allCases.first(where: { $0.name == name }) else { return nil }
-        self = priority
-    }
-}
-
 extension JSONText {
     /// A condition: `{condition, value, source, since}`.
     package mutating func condition(_ kind: ConditionKind, of conditions: Conditions) {
@@ -173,47 +157,12 @@ extension JSONText {
 extension JSONText {
     /// Under the names that a request has them in JSON Lines; secrets redacted.
     package mutating func optionFields(_ options: TransferOptions) {
-        field("headers", array: options.headers.fields) { $0.value($1.name) }
-        field("user", options.user.map { _ in Redaction.mark })
-        field("netrc", options.netrc)
-        field("proxy", options.proxy.map(Redaction.url))
-        field("cacert", options.caCertificate)
-        field("cert", options.clientCertificate)
-        field("key", options.clientKey)
-        field("insecure", options.insecure)
-        field("mirrors", array: options.mirrors) { $0.value(Redaction.url($1)) }
-        field("ifExists", options.ifExists.rawValue)
-        field("onDuplicate", options.onDuplicate.rawValue)
-        field("reuse", options.reuse)
-        field("limitRate", options.limitRate)
-        if let yields = options.yields {
-            field("yield", yields)
-        } else {
-            field("yield", String?.none)
+        var request = TransferRequest.blank
+        request.options = options
+        for entry in RequestField.printed
+        where options.upload != nil || !entry.rules.contains(.upload) {
+            field(entry.key, entry.value(request))
         }
-        switch options.connections {
-        case .automatic: field("connections", "auto")
-        case .exactly(let count): field("connections", count)
-        }
-        field("maxSize", options.maxSize)
-        field("retries", options.retries)
-        field("remoteName", options.remoteName)
-        field("waiveAfter", seconds: options.waiveAfter)
-        options.upload?.write(to: &self)
-    }
-}
-
-extension UploadOptions {
-    fileprivate func write(to json: inout JSONText) {
-        json.field("protocol", uploadProtocol.rawValue)
-        json.field("method", method?.rawValue)
-        json.field("form", formField)
-        json.field("contentType", contentType)
-        json.field("partSize", partSize)
-        json.field("repeatable", isRepeatable)
-        json.field("inPlace", inPlace)
-        json.field("ifChanged", ifChanged.rawValue)
-        json.field("snapshot", snapshot)
     }
 }
 

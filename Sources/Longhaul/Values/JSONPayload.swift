@@ -40,7 +40,7 @@ public enum JSONPayload: Hashable, Sendable {
         do {
             self = try JSONDecoder().decode(JSONPayload.self, from: Data(text.utf8))
         } catch {
-            throw LonghaulError(.invalidRequest, "the payload is no JSON")
+            throw LonghaulError(.invalidRequest, "the payload is not valid JSON")
         }
     }
 

@@ -68,7 +68,7 @@ struct Get: ConsoleCommand {
             lines.append(source.line)
         }
         return try AwaitedTransfers(
-            requests, lines: lines, isCompared: request.moving.checksum == nil,
+            requests, lines: lines, isCompared: template.request.options.checksum == nil,
             configuration.limits
         ).perform(on: console)
     }

@@ -43,11 +43,8 @@ struct Upload: ConsoleCommand {
     var quiet = false
 
     @OptionGroup var start: StartOptions
-    @OptionGroup(title: "How it is sent") var sending: SendingOptions
-    @OptionGroup(title: "Whose it is") var owner: OwnerOptions
-    @OptionGroup(title: "How it is asked for") var asking: AskingOptions
-    @OptionGroup(title: "When") var schedule: ScheduleOptions
-    @OptionGroup(title: "How it is moved") var moving: MovingOptions
+    @OptionGroup(title: "Upload") var sending: FieldOptions<UploadFields>
+    @OptionGroup var common: CommonOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
     var isQuiet: Bool { quiet }
@@ -66,12 +63,10 @@ struct Upload: ConsoleCommand {
         let configuration = try ConfigurationFile.read()
         _ = try start.isWanted()
         var template = RequestTemplate(directory: (try? context.directory.get()) ?? ".")
-        template.request.options.upload = try sending.options()
+        template.request.options.upload = UploadOptions()
         configuration.defaults.apply(to: &template.request)
-        try owner.apply(to: &template.request)
-        try asking.apply(to: &template.request.options, context)
-        try schedule.apply(to: &template.request, context)
-        try moving.apply(to: &template.request)
+        try sending.apply(to: &template.request, context)
+        try common.apply(to: &template.request, context)
         let queue = try TransferQueue()
         let recorder = RequestRecorder(queue, keepGoing: keepGoing, console)
         var requests: [TransferRequest] = []
@@ -115,59 +110,5 @@ struct Upload: ConsoleCommand {
         request.url = words[1].hasPrefix("s3://") ? words[1] : try OptionText.url(words[1])
         request.destination = .file(try context.absolute(words[0]))
         return request
-    }
-}
-
-struct SendingOptions: ParsableArguments {
-    @Option(
-        name: .customLong("protocol"),
-        help: ArgumentHelp(
-            "auto (default: ask the server), put, post, ietf, tus or s3.", valueName: "name"))
-    var uploadProtocol: UploadProtocol = .auto
-
-    @Option(help: "PUT or POST (default: PUT, or as the protocol has it).")
-    var method: UploadMethod?
-
-    @Option(
-        help: ArgumentHelp("Send it as this field of a form (POST).", valueName: "name"))
-    var form: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "What the file is (default: application/octet-stream).", valueName: "type"))
-    var contentType: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "Bytes of one part, for S3: 5M to 5G (default: 8M or more).", valueName: "size"))
-    var partSize: String?
-
-    @Flag(help: "A POST may be sent again where its answer was lost.")
-    var repeatable = false
-
-    @Flag(help: "FTP, SFTP: send to the target itself, where the server renames nothing.")
-    var inPlace = false
-
-    @Option(
-        help: ArgumentHelp(
-            "What to do when the file was changed: fail (default) or restart.", valueName: "what"))
-    var ifChanged: SourceChangePolicy = .fail
-
-    @Flag(
-        help: "Send it as it is now: a clone of it (reflink), else a copy, is made at once.")
-    var snapshot = false
-
-    func options() throws(LonghaulError) -> UploadOptions {
-        var options = UploadOptions()
-        options.uploadProtocol = uploadProtocol
-        options.method = method
-        options.formField = form
-        options.contentType = contentType
-        if let partSize { options.partSize = try OptionText.size(partSize, "--part-size") }
-        options.isRepeatable = repeatable
-        options.inPlace = inPlace
-        options.ifChanged = ifChanged
-        options.snapshot = snapshot
-        return options
     }
 }

@@ -65,13 +65,6 @@ struct InputProblem: Error {
     var line: Int?
 }
 
-extension LonghaulError {
-    /// An argument or an input line cannot be understood.
-    static func usage(_ message: String) -> LonghaulError {
-        LonghaulError(.invalidRequest, message)
-    }
-}
-
 extension ExitStatus {
     /// The table, for `--help`.
     static let help = help(ExitStatus.allCases)

@@ -12,16 +12,6 @@ extension TransferID: ExpressibleByArgument {
 
 extension TransferState: ExpressibleByArgument {}
 
-extension ExistingFilePolicy: ExpressibleByArgument {}
-extension UploadProtocol: ExpressibleByArgument {}
-extension SourceChangePolicy: ExpressibleByArgument {}
-
-extension UploadMethod: ExpressibleByArgument {
-    /// PUT or POST, in either case.
-    public init?(argument: String) { self.init(rawValue: argument.uppercased()) }
-}
-
-extension DuplicatePolicy: ExpressibleByArgument {}
 extension TaskKind: ExpressibleByArgument {}
 
 /// The arguments as raw bytes. Swift's own list is repaired UTF-8: the name of one file could

@@ -1,34 +1,12 @@
 import Longhaul
 import LonghaulPlatform
 
-/// The context in which typed values are resolved.
-struct InputContext {
-    var now: Timestamp
-    /// How far local time is ahead of UTC at that moment.
-    var secondsFromUTC: @Sendable (Timestamp) -> Int
-    /// Absolute. If there is no current directory, only relative paths are refused.
-    var directory: Result<String, LonghaulError>
-    /// `nil` = none is set.
-    var proxyVariables: ProxyVariables?
-
+extension InputContext {
     static func current() -> InputContext {
         InputContext(
             now: SystemClock.now().wall, secondsFromUTC: LocalClock.secondsFromUTC,
             directory: Result { () throws(LonghaulError) in try CurrentDirectory.path },
             proxyVariables: ProxyVariables.ofCommand.isEmpty ? nil : ProxyVariables.ofCommand)
-    }
-
-    func absolute(_ path: String) throws(LonghaulError) -> String {
-        if path.isAbsolutePath { return path }
-        return absolute(path, in: try directory.get())
-    }
-
-    func absolute(_ path: String, in directory: String) -> String {
-        if path.isAbsolutePath { return path }
-        var relative = Substring(path)
-        while relative.hasPrefix("./") { relative = relative.dropFirst(2).drop { $0 == "/" } }
-        if relative.isEmpty || relative == "." { return directory }
-        return directory == "/" ? "/" + relative : directory + "/" + relative
     }
 }
 

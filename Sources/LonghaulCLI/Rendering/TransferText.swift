@@ -216,59 +216,33 @@ extension YieldReport.State {
 /// Lines for the options that differ from the defaults.
 enum OptionLines {
     static func of(_ options: TransferOptions) -> [(label: String, value: String)] {
-        let usual = TransferOptions()
+        var request = TransferRequest.blank
+        request.options = options
         var lines: [(String, String)] = []
-        func add(_ label: String, _ value: String?) {
-            if let value { lines.append((label, TerminalText.shown(value))) }
+        for field in RequestField.all where !field.isDefault(in: request) {
+            guard let label = field.label, field.applies(to: request) else { continue }
+            let values = texts(field.value(request), field.shape)
+            lines += values.map { (label, TerminalText.shown($0)) }
         }
-        func add(_ label: String, _ flag: Bool, _ words: String = "yes") {
-            if flag { add(label, words) }
+        if let profile = options.upload?.profile {
+            let place = "\(profile.name) in \(profile.credentialsFile)"
+            lines.append(("Profile", TerminalText.shown(place)))
         }
-        add("Rate limit", options.limitRate.map { Units.rate(Double($0)) })
-        add("Yields", options.yields.map { $0 ? "on" : "off" })
-        if case .exactly(let count) = options.connections { add("Connections", "\(count)") }
-        add("Largest size", options.maxSize.map(Units.size))
-        add("Retries", options.retries.map(String.init))
-        if options.ifExists != usual.ifExists { add("If it exists", options.ifExists.rawValue) }
-        if options.onDuplicate != usual.onDuplicate {
-            add("On duplicate", options.onDuplicate.rawValue)
-        }
-        add("Remote name", options.remoteName)
-        add("Reuse", options.reuse)
-        for mirror in options.mirrors { add("Mirror", Redaction.url(mirror)) }
-        let headers = options.headers.fields.map(\.name).joined(separator: ", ")
-        if !headers.isEmpty { add("Headers", headers) }
-        add("User", options.user != nil, "given")
-        add("Netrc", options.netrc)
-        if let upload = options.upload { lines += of(upload) }
-        add("Proxy", options.proxy.map { $0.isEmpty ? "none" : Redaction.url($0) })
-        add("Authorities", options.caCertificate)
-        add("Certificate", options.clientCertificate)
-        add("Key", options.clientKey)
-        add("Insecure", options.insecure, "the server's certificate is not verified")
         return lines
     }
 
-    private static func of(_ upload: UploadOptions) -> [(String, String)] {
-        let usual = UploadOptions()
-        let shown: [(String, String?)] = [
-            (
-                "Protocol",
-                upload.uploadProtocol == usual.uploadProtocol
-                    ? nil : upload.uploadProtocol.rawValue
-            ),
-            ("Method", upload.method?.rawValue),
-            ("Form field", upload.formField),
-            ("Content type", upload.contentType),
-            ("Part size", upload.partSize.map(Units.size)),
-            ("Repeatable", upload.isRepeatable ? "yes" : nil),
-            ("In place", upload.inPlace ? "yes" : nil),
-            ("If changed", upload.ifChanged == usual.ifChanged ? nil : upload.ifChanged.rawValue),
-            ("Snapshot", upload.snapshot ? "yes" : nil),
-            ("Profile", upload.profile.map { "\($0.name) in \($0.credentialsFile)" }),
-        ]
-        return shown.compactMap { label, value in
-            value.map { (label, TerminalText.shown($0)) }
+    private static func texts(_ value: FieldValue, _ shape: FieldShape) -> [String] {
+        switch value {
+        case .unknown: []
+        case .flag(let flag) where shape == .onOff: [flag ? "on" : "off"]
+        case .flag(let flag): [flag ? "yes" : "no"]
+        case .number(let number): ["\(number)"]
+        case .size(let bytes): [Units.size(bytes)]
+        case .rate(let bytes): [Units.rate(Double(bytes))]
+        case .seconds(let seconds): [Units.duration(seconds)]
+        case .text(let text): [text.isEmpty ? "none" : text]
+        case .texts(let texts): texts
+        case .hidden: ["given"]
         }
     }
 }

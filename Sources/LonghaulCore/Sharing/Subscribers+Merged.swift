@@ -12,19 +12,9 @@ extension Subscribers {
         let heeded = heeded
         var request = leader.request
         if heeded.count == 1, heeded[0].id == leader.id { return request }
-        let options = heeded.map(\.request.options)
-        request.isDiscretionary = heeded.allSatisfy(\.request.isDiscretionary)
-        request.options.yields = heeded.allSatisfy {
-            $0.request.options.yields ?? $0.request.isDiscretionary
-        }
-        request.options.keepsResponse = options.contains(where: \.keepsResponse)
-        request.options.limitRate = freest(options.map(\.limitRate))
-        request.options.retries = freest(options.map(\.retries))
-        request.options.unreachableAttempts = freest(options.map(\.unreachableAttempts))
-        request.options.stallTimeout = options.map(\.stallTimeout).max() ?? 60
-        // The fetch waits for space if one subscriber can; a command in the foreground waits with
-        // it.
-        request.options.failOnFullDisk = options.allSatisfy(\.failOnFullDisk)
+        let requests = heeded.map(\.request)
+        for field in RequestField.merged { field.merge?(requests, &request) }
+        request.options.yields = requests.allSatisfy { $0.options.yields ?? $0.isDiscretionary }
         return request
     }
 
@@ -83,13 +73,5 @@ extension Subscribers {
         return Set((timely.isEmpty ? heeded : timely).map(\.eligibility)).sorted {
             $0.rawValue < $1.rawValue
         }
-    }
-
-    private func freest(_ limits: [Int64?]) -> Int64? {
-        limits.contains(nil) ? nil : limits.compactMap { $0 }.max()
-    }
-
-    private func freest(_ limits: [Int?]) -> Int? {
-        limits.contains(nil) ? nil : limits.compactMap { $0 }.max()
     }
 }

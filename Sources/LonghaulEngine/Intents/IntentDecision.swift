@@ -85,19 +85,9 @@ extension TransferRequest {
     /// run now.
     fileprivate func canContinue(as other: TransferRequest, _ fetch: ServedFetch) -> Bool {
         var old = other
-        old.priority = priority
-        old.deadline = deadline
-        old.expectedBytes = expectedBytes
-        old.isDiscretionary = isDiscretionary
-        old.schedule = schedule
-        old.options.retries = options.retries
-        old.options.metadata = options.metadata
-        old.options.limitRate = options.limitRate
-        old.options.stallTimeout = options.stallTimeout
-        old.options.yields = options.yields
-        old.options.connections = options.connections
-        old.options.ifExists = options.ifExists
-        old.options.waiveAfter = options.waiveAfter
+        for field in RequestField.adopted where !field.isSame(self, old) {
+            field.copy(self, &old)
+        }
         // Requests that are out were made under the old bound, which decides where the length is
         // not known.
         if let total = fetch.totals.bytesTotal, total <= options.maxSize ?? .max {

@@ -1,31 +1,36 @@
 package import LonghaulCore
 
-/// The changes of `set` to a transfer, checked: the URL with its origin, the options as an edit of
-/// what is stored. `nil` keeps a value.
+/// The changes of `set` to a transfer, checked: the URL with its origin, the fields that it says,
+/// and an edit of what is stored. `nil` keeps a value.
+@dynamicMemberLookup
 package struct RequestChange: Sendable {
     /// A new URL and its origin. The bytes are kept; the next request proves whether they still
     /// fit.
     package var url: (url: String, origin: String)?
     /// Another destination of a download, and the same path without links where that differs.
     package var destination: (path: String, realPath: String?)?
-    package var priority: Priority?
-    package var isDiscretionary: Bool?
-    /// `.some(nil)` = at any time.
-    package var window: TimeWindow??
-    package var requires: ConditionNeeds?
-    /// `.some(nil)` = the default.
-    package var prefers: ConditionNeeds??
-    /// `.some(nil)` = at once.
-    package var earliestBegin: Timestamp??
-    /// A relative one counts from this change, or from the moment the transfer may begin.
-    package var deadline: Deadline?
-    package var expectedBytes: Int64??
-    /// Edits headers, rate, checksum and whatever else the options hold; throws what may not be.
+    /// A relative deadline counts from this change, or from the moment the transfer may begin.
+    package var fields = PartialRequest()
+    /// Edits the options; throws what may not be.
     package var editOptions: (@Sendable (inout TransferOptions) throws(LonghaulError) -> Void)?
     /// Finishes the request as a whole, or throws what it may not be. The origin of its URL stays.
     package var finish: (@Sendable (inout TransferRequest) throws(LonghaulError) -> Void)?
 
     package init() {}
+
+    package subscript<Value>(
+        dynamicMember path: WritableKeyPath<TransferRequest, Value>
+    ) -> Value? {
+        get { fields[path] }
+        set { fields[path] = newValue }
+    }
+
+    package subscript<Value>(
+        dynamicMember path: WritableKeyPath<TransferSchedule, Value>
+    ) -> Value? {
+        get { fields[path] }
+        set { fields[path] = newValue }
+    }
 }
 
 extension RequestChange {
@@ -35,14 +40,7 @@ extension RequestChange {
             request.destination = .file(destination.path)
             request.options.remoteName = false
         }
-        if let priority { request.priority = priority }
-        if let isDiscretionary { request.isDiscretionary = isDiscretionary }
-        if let window { request.schedule.window = window }
-        if let requires { request.schedule.requires = requires }
-        if let prefers { request.schedule.prefers = prefers }
-        if let earliestBegin { request.earliestBegin = earliestBegin }
-        if let deadline { request.deadline = deadline }
-        if let expectedBytes { request.expectedBytes = expectedBytes }
+        fields.apply(to: &request)
         try editOptions?(&request.options)
         try finish?(&request)
     }

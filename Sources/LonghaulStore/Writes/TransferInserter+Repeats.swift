@@ -98,65 +98,15 @@ extension TransferRequest {
     /// command that is repeated every hour would never come.
     func restated(by new: TransferRequest) -> TransferRequest {
         var request = self
-        if new.priority != .normal { request.priority = new.priority }
-        if new.isDiscretionary { request.isDiscretionary = true }
-        if let window = new.schedule.window { request.schedule.window = window }
-        if !new.schedule.requires.isEmpty { request.schedule.requires = new.schedule.requires }
-        if let prefers = new.schedule.prefers { request.schedule.prefers = prefers }
-        if new.deadline != .after(seconds: Deadline.defaultSeconds) {
-            request.deadline = new.deadline
+        RequestField.restate(&request, by: new)
+        // Keys for S3 are as they are found now, with the token of those that expire.
+        if let found = new.options.upload, found.isSigned {
+            request.options.user = new.options.user
+            request.options.headers[S3Keys.tokenField] = new.options.headers[S3Keys.tokenField]
+            request.options.upload?.askedURL = found.askedURL
+            request.options.upload?.region = found.region
+            request.options.upload?.profile = found.profile
         }
-        if let expectedBytes = new.expectedBytes { request.expectedBytes = expectedBytes }
-        request.options = request.options.restated(by: new.options)
         return request
-    }
-}
-
-extension TransferOptions {
-    private static let standard = TransferOptions()
-
-    fileprivate func restated(by new: TransferOptions) -> TransferOptions {
-        var options = self
-        func restate<Value: Equatable>(_ path: WritableKeyPath<TransferOptions, Value>) {
-            if new[keyPath: path] != Self.standard[keyPath: path] {
-                options[keyPath: path] = new[keyPath: path]
-            }
-        }
-        if let upload = new.upload {
-            if upload.isRepeatable { options.upload?.isRepeatable = true }
-            if upload.inPlace { options.upload?.inPlace = true }
-            if upload.ifChanged != .fail { options.upload?.ifChanged = upload.ifChanged }
-            if let type = upload.contentType { options.upload?.contentType = type }
-        }
-        restate(\.headers)
-        restate(\.user)
-        restate(\.netrc)
-        restate(\.proxy)
-        restate(\.caCertificate)
-        restate(\.clientCertificate)
-        restate(\.clientKey)
-        restate(\.insecure)
-        restate(\.mirrors)
-        restate(\.checksum)
-        restate(\.ifExists)
-        restate(\.connections)
-        restate(\.limitRate)
-        restate(\.maxSize)
-        restate(\.retries)
-        restate(\.unreachableAttempts)
-        restate(\.stallTimeout)
-        restate(\.waiveAfter)
-        restate(\.metadata)
-        restate(\.yields)
-        restate(\.reuse)
-        // Keys of signed uploads are as they are found now, with the token of those that expire.
-        if let found = new.upload, found.isSigned {
-            options.user = new.user
-            options.headers[S3Keys.tokenField] = new.headers[S3Keys.tokenField]
-            options.upload?.askedURL = found.askedURL
-            options.upload?.region = found.region
-            options.upload?.profile = found.profile
-        }
-        return options
     }
 }

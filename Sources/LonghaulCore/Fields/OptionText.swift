@@ -1,29 +1,61 @@
-import Longhaul
+/// The context in which typed values are resolved.
+package struct InputContext: Sendable {
+    package var now: Timestamp
+    /// How far local time is ahead of UTC at that moment.
+    package var secondsFromUTC: @Sendable (Timestamp) -> Int
+    /// Absolute. If there is no current directory, only relative paths are refused.
+    package var directory: Result<String, LonghaulError>
+    /// `nil` = none is set.
+    package var proxyVariables: ProxyVariables?
+
+    package init(
+        now: Timestamp, secondsFromUTC: @escaping @Sendable (Timestamp) -> Int,
+        directory: Result<String, LonghaulError>, proxyVariables: ProxyVariables? = nil
+    ) {
+        self.now = now
+        self.secondsFromUTC = secondsFromUTC
+        self.directory = directory
+        self.proxyVariables = proxyVariables
+    }
+
+    package func absolute(_ path: String) throws(LonghaulError) -> String {
+        if path.isAbsolutePath { return path }
+        return absolute(path, in: try directory.get())
+    }
+
+    package func absolute(_ path: String, in directory: String) -> String {
+        if path.isAbsolutePath { return path }
+        var relative = Substring(path)
+        while relative.hasPrefix("./") { relative = relative.dropFirst(2).drop { $0 == "/" } }
+        if relative.isEmpty || relative == "." { return directory }
+        return directory == "/" ? "/" + relative : directory + "/" + relative
+    }
+}
 
 /// Values as they are typed, on the command line and in batch input alike. An error names the
 /// option or field of the invalid value.
-enum OptionText {
-    static func size(_ text: String, _ name: String) throws(LonghaulError) -> Int64 {
+package enum OptionText {
+    package static func size(_ text: String, _ name: String) throws(LonghaulError) -> Int64 {
         guard let bytes = SizeText.parse(text) else {
             throw bad(text, name, "a size is a number of bytes, or 10K, 10M, 2G, 10MB")
         }
         return bytes
     }
 
-    static func rate(_ text: String, _ name: String) throws(LonghaulError) -> Int64 {
+    package static func rate(_ text: String, _ name: String) throws(LonghaulError) -> Int64 {
         let rate = try size(text, name)
         if rate == 0 { throw bad(text, name, "nothing would ever move") }
         return rate
     }
 
-    static func duration(_ text: String, _ name: String) throws(LonghaulError) -> Double {
+    package static func duration(_ text: String, _ name: String) throws(LonghaulError) -> Double {
         guard let seconds = DurationText.parse(text) else {
             throw bad(text, name, "a duration is 90s, 15m, 2h or 7d")
         }
         return seconds
     }
 
-    static func moment(
+    package static func moment(
         _ text: String, _ name: String, _ context: InputContext
     ) throws(LonghaulError) -> Timestamp {
         guard
@@ -39,7 +71,7 @@ enum OptionText {
 
     /// A duration counts from when the transfer may begin; a time is absolute, and must be later
     /// than that. A time of day means the first one after it.
-    static func deadline(
+    package static func deadline(
         _ text: String, _ name: String, _ context: InputContext, earliest: Timestamp?
     ) throws(LonghaulError) -> Deadline {
         let begin = max(earliest ?? context.now, context.now)
@@ -62,7 +94,7 @@ enum OptionText {
         throw bad(text, name, "it would be over before the transfer begins")
     }
 
-    static func window(_ text: String, _ name: String) throws(LonghaulError) -> TimeWindow {
+    package static func window(_ text: String, _ name: String) throws(LonghaulError) -> TimeWindow {
         guard let window = TimeWindow(parsing: text) else {
             throw bad(text, name, "a window is 01:00-06:00 or 22:00-06:00, in local time")
         }
@@ -70,7 +102,9 @@ enum OptionText {
     }
 
     /// Several texts form one list.
-    static func needs(_ texts: [String], _ name: String) throws(LonghaulError) -> ConditionNeeds {
+    package static func needs(_ texts: [String], _ name: String) throws(LonghaulError)
+        -> ConditionNeeds
+    {
         let text = texts.joined(separator: ",")
         guard let needs = ConditionNeeds(parsing: text) else {
             throw bad(
@@ -80,32 +114,7 @@ enum OptionText {
         return needs
     }
 
-    /// The values of `--every` and `--tolerance`.
-    static func repetition(
-        every: String, tolerance: String?
-    ) throws(LonghaulError) -> TaskRepetition {
-        TaskRepetition(
-            interval: try duration(every, "--every"),
-            tolerance: try tolerance.map { text throws(LonghaulError) in
-                try duration(text, "--tolerance")
-            })
-    }
-
-    /// Several texts form one list.
-    static func triggers(_ texts: [String], _ name: String) throws(LonghaulError) -> [TaskTrigger] {
-        var triggers: [TaskTrigger] = []
-        let words = texts.joined(separator: ",")
-        for word in words.split(separator: ",", omittingEmptySubsequences: false) {
-            guard let trigger = TaskTrigger(rawValue: String(word)) else {
-                let all = TaskTrigger.allCases.map(\.rawValue).joined(separator: ", ")
-                throw bad(words, name, "it is a list of \(all)")
-            }
-            if !triggers.contains(trigger) { triggers.append(trigger) }
-        }
-        return triggers
-    }
-
-    static func url(_ text: String, _ name: String? = nil) throws(LonghaulError) -> String {
+    package static func url(_ text: String, _ name: String? = nil) throws(LonghaulError) -> String {
         do {
             return try URLParts(text).url
         } catch {
@@ -130,7 +139,7 @@ enum OptionText {
     }
 
     /// An error does not show the value: any part of it may be the password.
-    static func proxy(_ text: String, _ name: String) throws(LonghaulError) -> String {
+    package static func proxy(_ text: String, _ name: String) throws(LonghaulError) -> String {
         do throws(ProxyProblem) {
             try ProxyAddress.check(text)
         } catch {
@@ -152,20 +161,7 @@ enum OptionText {
         return Redaction.url(url[..<start] + Redaction.mark + url[at...])
     }
 
-    /// Each text is `K: V`, or `@FILE` with one field on each line.
-    static func headers(_ texts: [String]) throws(LonghaulError) -> [HeaderFields.Field] {
-        var fields: [HeaderFields.Field] = []
-        for text in texts {
-            if text.utf8.first == UInt8(ascii: "@") {
-                fields += try headers(inFile: String(text.dropFirst()))
-            } else {
-                fields.append(try header(text, "--header"))
-            }
-        }
-        return fields
-    }
-
-    static func header(
+    package static func header(
         _ text: String, _ name: String
     ) throws(LonghaulError) -> HeaderFields.Field {
         do {
@@ -175,27 +171,14 @@ enum OptionText {
         }
     }
 
-    private static func headers(
-        inFile path: String
-    ) throws(LonghaulError) -> [HeaderFields.Field] {
-        var fields: [HeaderFields.Field] = []
-        let lines = try ByteLines(path: path)
-        while let line = try lines.next() {
-            let name = "--header @\(path), line \(lines.number)"
-            guard let text = try? line.text() else { throw .usage("\(name): it is not UTF-8") }
-            if !text.isEmpty { fields.append(try header(text, name)) }
-        }
-        return fields
-    }
-
-    static func checksum(_ text: String, _ name: String) throws(LonghaulError) -> Checksum {
+    package static func checksum(_ text: String, _ name: String) throws(LonghaulError) -> Checksum {
         guard let checksum = Checksum(parsing: text) else {
             throw bad(text, name, "a checksum is sha256:HEX, sha512:HEX, sha1:HEX or md5:HEX")
         }
         return checksum
     }
 
-    static func onOff(_ text: String, _ name: String) throws(LonghaulError) -> Bool {
+    package static func onOff(_ text: String, _ name: String) throws(LonghaulError) -> Bool {
         switch text {
         case "on": return true
         case "off": return false
@@ -203,7 +186,7 @@ enum OptionText {
         }
     }
 
-    static func connections(
+    package static func connections(
         _ text: String, _ name: String
     ) throws(LonghaulError) -> ConnectionCount {
         if text == "auto" { return .automatic }
@@ -212,48 +195,48 @@ enum OptionText {
         return .exactly(Int(count))
     }
 
-    static func retries(_ text: String, _ name: String) throws(LonghaulError) -> Int {
+    package static func retries(_ text: String, _ name: String) throws(LonghaulError) -> Int {
         guard let count = text.decimalValue, count <= Int64(Int32.max) else {
             throw bad(text, name, "it is a number, at most \(Int32.max)")
         }
         return Int(count)
     }
 
-    static func priority(_ text: String, _ name: String) throws(LonghaulError) -> Priority {
+    package static func priority(_ text: String, _ name: String) throws(LonghaulError) -> Priority {
         guard let priority = Priority(name: text) else {
             throw bad(text, name, "it is high, normal or low")
         }
         return priority
     }
 
-    static func onDuplicate(
+    /// A value of a type with few of them.
+    static func choice<Value: RawRepresentable & CaseIterable>(
         _ text: String, _ name: String
-    ) throws(LonghaulError) -> DuplicatePolicy {
-        guard let policy = DuplicatePolicy(rawValue: text) else {
-            throw bad(text, name, "it is join, separate, replace or fail")
-        }
-        return policy
+    ) throws(LonghaulError) -> Value where Value.RawValue == String {
+        if let value = Value(rawValue: text) ?? Value(rawValue: text.uppercased()) { return value }
+        let all = Value.allCases.map(\.rawValue)
+        throw bad(
+            text, name,
+            "it is " + all.dropLast().joined(separator: ", ") + " or " + (all.last ?? ""))
     }
 
-    static func ifExists(
-        _ text: String, _ name: String
-    ) throws(LonghaulError) -> ExistingFilePolicy {
-        guard let policy = ExistingFilePolicy(rawValue: text) else {
-            throw bad(text, name, "it is fail, skip, overwrite or rename")
-        }
-        return policy
+    /// Refuses a printed URL without its secrets: the request would be made without them.
+    package static func refuseHidden(_ url: String, _ name: String) throws(LonghaulError) {
+        if Redaction.isRedacted(url) { throw hidden(name) }
     }
 
-    /// Compact JSON, which stays on one line wherever it is shown.
-    static func json(_ text: String, _ name: String) throws(LonghaulError) -> String {
-        do {
-            return String(decoding: try JSONScanner.compacted(text), as: UTF8.self)
-        } catch {
-            throw .usage("\(name): the JSON cannot be used: \(error)")
-        }
+    package static func hidden(_ name: String) -> LonghaulError {
+        .usage("\(name): a secret in it is hidden; write what it was, or leave the field out")
     }
 
-    private static func bad(_ text: String, _ name: String, _ what: String) -> LonghaulError {
+    package static func bad(_ text: String, _ name: String, _ what: String) -> LonghaulError {
         .usage("\(name): '\(text)' is not understood; \(what)")
+    }
+}
+
+extension LonghaulError {
+    /// An argument or an input line cannot be understood.
+    package static func usage(_ message: String) -> LonghaulError {
+        LonghaulError(.invalidRequest, message)
     }
 }

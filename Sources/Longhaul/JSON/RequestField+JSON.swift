@@ -1,0 +1,47 @@
+package import LonghaulCore
+
+extension JSONScanner {
+    /// The value of a field of a request. Printed header fields, an array of names, are none.
+    ///
+    /// - Throws: ``JSONProblem``; `LonghaulError` where the values of header fields are hidden.
+    package mutating func input(_ shape: FieldShape, _ key: String = "") throws -> FieldInput {
+        switch shape {
+        case .text: return .text(try string())
+        case .number: return .text(isString() ? try string() : String(try integer()))
+        case .flag, .onOff: return .flag(try bool())
+        case .duration: return isString() ? .text(try string()) : .seconds(try double())
+        case .list:
+            if isString() { return .texts([try string()]) }
+            var texts: [String] = []
+            try array { texts.append(try $0.string()) }
+            return .texts(texts)
+        case .headers:
+            var fields: [HeaderFields.Field] = []
+            if isArray() {
+                try array { (_) in throw OptionText.hidden(key) }
+            } else {
+                try object { name, scanner in
+                    fields.append(
+                        try OptionText.header("\(name): \(try scanner.string())", key))
+                }
+            }
+            return .headers(fields)
+        case .json: return .text(try raw())
+        }
+    }
+}
+
+extension JSONText {
+    /// A field of a request.
+    mutating func field(_ key: String, _ value: FieldValue) {
+        switch value {
+        case .unknown: field(key, String?.none)
+        case .flag(let flag): field(key, flag)
+        case .number(let number), .size(let number), .rate(let number): field(key, number)
+        case .seconds(let seconds): field(key, seconds: seconds)
+        case .text(let text): field(key, text)
+        case .texts(let texts): field(key, array: texts) { $0.value($1) }
+        case .hidden: field(key, Redaction.mark)
+        }
+    }
+}
