@@ -41,7 +41,8 @@ import Testing
 
     /// File, key and what is allowed.
     @Test(arguments: [
-        ("", "it is not valid JSON"), ("[]", "it is no JSON"), ("{} {}", "it is no JSON"),
+        ("", "it is not valid JSON"), ("[]", "it is not valid JSON"),
+        ("{} {}", "it is not valid JSON"),
         (#"{"limits": 3}"#, "it is not valid JSON: expected an object"),
         (#"{"limit": {}}"#, "'limit' is not known; there are autostart, defaults.connections"),
         (

@@ -99,10 +99,10 @@ struct MovedUploadTests {
 
     /// What `upload` refuses, `set` does; nothing is changed then.
     @Test(arguments: [
-        (["--mirror", "http://m/a"], "mirrors is for downloads"),
-        (["--max-size", "1M"], "a largest size is for downloads"),
-        (["--if-exists", "rename"], "what is done with the file that comes is for downloads"),
-        (["--connections", "2"], "a number of connections is for downloads"),
+        (["--mirror", "http://m/a"], "--mirror applies to downloads only"),
+        (["--max-size", "1M"], "--max-size applies to downloads only"),
+        (["--if-exists", "rename"], "--if-exists applies to downloads only"),
+        (["--connections", "2"], "--connections applies to downloads only"),
         (["--expect", "7"], "the size of an upload is that of its file"),
         (["--url", "ftp://h/file"], "over FTP and SFTP a file has no protocol"),
     ])

@@ -119,6 +119,46 @@ import Testing
         }
     }
 
+    /// An option is an entry of the table of request fields, as `changing.md` says: the places that
+    /// walk the table name no field, except where one has a meaning of its own.
+    @Test func anOptionIsOneEntry() throws {
+        let own: Set<String> = [
+            // The destination has it, too.
+            "InputContext.swift remoteName", "JSONRequest.swift remoteName",
+            // It depends on whether the transfer is discretionary.
+            "Subscribers+Merged.swift yields",
+            // They are adopted under conditions.
+            "IntentDecision.swift maxSize", "IntentDecision.swift mirrors",
+            "IntentDecision.swift remoteName",
+        ]
+        let walkers = [
+            "LonghaulCLI/Options/", "LonghaulCLI/Rendering/", "LonghaulCLI/Input/JSONRequest",
+            "LonghaulCLI/Commands/SetCommand", "LonghaulCLI/Commands/Upload", "Longhaul/JSON/",
+            "Longhaul/Configuration/", "LonghaulCore/Sharing/Subscribers+Merged",
+            "LonghaulEngine/Intents/IntentDecision",
+        ]
+        let table = "Sources/LonghaulCore/Fields/RequestField+All.swift"
+        let entries = try #require(Repository.sources.first { $0.path == table })
+        let properties = Set(entries.code.flatMap { names(after: "options", in: $0) })
+        #expect(properties.count > 20)
+        var found: Set<String> = []
+        for file in Repository.sources
+        where walkers.contains(where: { file.path.hasPrefix("Sources/" + $0) }) {
+            let name = file.path.split(separator: "/").last ?? ""
+            for property in file.code.flatMap({ self.names(after: "options", in: $0) })
+            where properties.contains(property) {
+                found.insert("\(name) \(property)")
+            }
+        }
+        #expect(found == own)
+    }
+
+    /// `name` of each `options.name` and `options(\.name)`.
+    private func names(after word: Substring, in line: some StringProtocol) -> [Substring] {
+        let words = String(line).split { !$0.isLetter && !$0.isNumber }
+        return zip(words, words.dropFirst()).filter { $0.0 == word }.map(\.1)
+    }
+
     /// Each column has its meaning above it, where it is made.
     @Test func columnsAreExplained() throws {
         var complaints = Complaints()

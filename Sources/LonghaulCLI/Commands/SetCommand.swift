@@ -49,6 +49,12 @@ struct SetCommand: ConsoleCommand {
                 "nothing is to be changed; `longhaul set --help` shows what can be")
         }
         let queue = try TransferQueue()
+        let isUpload = try queue.transfer(id)?.kind == .upload
+        for field in RequestField.downloadOnly
+        where isUpload && !field.isDefault(in: change.fields.request) {
+            let name = field.option?.name ?? field.key
+            throw LonghaulError.usage("--\(name) applies to downloads only")
+        }
         if fields.says("deadline"), let begin = try queue.transfer(id)?.earliestBegin {
             try fields.apply(to: &change.fields, context, begin: begin)
         }

@@ -138,6 +138,19 @@ enum TransferFields: FieldScope { static let fields = RequestField.group(.transf
 enum DownloadFields: FieldScope { static let fields = RequestField.group(.download) }
 enum UploadFields: FieldScope { static let fields = RequestField.group(.upload) }
 
+/// What tasks and jobs wait for.
+enum TaskFields: FieldScope {
+    static let fields = ScheduleFields.fields.filter {
+        ["earliestBegin", "require"].contains($0.key)
+    }
+}
+
+enum JobFields: FieldScope {
+    static let fields = ScheduleFields.fields.filter {
+        ["earliestBegin", "window", "require", "prefer", "discretionary"].contains($0.key)
+    }
+}
+
 /// The fields that `set` changes. Its header fields are edited one by one.
 enum ChangeableFields: FieldScope {
     static let fields = RequestField.changeable.filter { $0.shape != .headers }

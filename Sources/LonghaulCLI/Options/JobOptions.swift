@@ -12,37 +12,12 @@ struct JobConditionOptions: ParsableArguments {
         case `continue`
     }
 
-    @Option(
-        help: ArgumentHelp(
-            "Not before: 2030-01-31T22:00:00Z, 2030-01-31, 22:00, tomorrow, +2h30m, now.",
-            valueName: "time"))
-    var earliest: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "Only at this time of day: 01:00-06:00, 22:00-06:00.", valueName: "window"))
-    var window: String?
+    @OptionGroup var conditions: FieldOptions<JobFields>
 
     @Option(
         help: ArgumentHelp(
             "No run begins from then on: a time, or a duration (12h).", valueName: "when"))
     var deadline: String?
-
-    @Option(
-        name: .customLong("require"),
-        help: ArgumentHelp(
-            "Only with power, unmetered, idle, network, battery=50 (a list).", valueName: "what"))
-    var requires: [String] = []
-
-    @Option(
-        name: .customLong("prefer"),
-        help: ArgumentHelp(
-            "Wait for these, at most a day or half of the time to the deadline (a list).",
-            valueName: "what"))
-    var prefers: [String] = []
-
-    @Flag(help: "Let the engine pick the moment: prefers power, an unmetered network, idleness.")
-    var discretionary = false
 
     @Option(
         help: ArgumentHelp(
@@ -60,10 +35,13 @@ struct JobConditionOptions: ParsableArguments {
     func request(_ context: InputContext) throws(LonghaulError) -> TaskRequest {
         var request = TaskRequest(identifier: "job", kind: .processing)
         var schedule = JobSchedule()
-        if let earliest {
-            request.earliestBegin = try OptionText.moment(earliest, "--earliest", context)
-        }
-        if let window { schedule.window = try OptionText.window(window, "--window") }
+        var said = TransferRequest.blank
+        try conditions.apply(to: &said, context)
+        request.earliestBegin = said.earliestBegin
+        request.requirements = said.schedule.requires
+        schedule.window = said.schedule.window
+        schedule.prefers = said.schedule.prefers
+        schedule.isDiscretionary = said.isDiscretionary
         if let deadline {
             let begin = max(request.earliestBegin ?? context.now, context.now)
             switch try OptionText.deadline(
@@ -73,11 +51,6 @@ struct JobConditionOptions: ParsableArguments {
             case .after(let seconds): schedule.deadline = begin + seconds
             }
         }
-        if !requires.isEmpty {
-            request.requirements = try OptionText.needs(requires, "--require")
-        }
-        if !prefers.isEmpty { schedule.prefers = try OptionText.needs(prefers, "--prefer") }
-        schedule.isDiscretionary = discretionary
         if let retries { schedule.retries = try OptionText.retries(retries, "--retries") }
         request.expiresWhenRequirementIsLost = whenLost == .stop
         request.job = schedule

@@ -63,20 +63,21 @@ package enum FieldValue: Hashable, Sendable {
     case hidden
 }
 
-/// How the values of one type are read and shown. In every optional value `none` takes away.
+/// How the values of one type are read and shown.
 struct FieldForm<Value: Hashable & Sendable>: Sendable {
+    typealias Read = @Sendable (FieldInput, FieldSource, TransferRequest) throws -> Value
+
     let shape: FieldShape
     /// Stands for the value in `--help`.
     let placeholder: String
     /// The values, where they are few.
-    var choices: [String] = []
-    let read: @Sendable (FieldInput, FieldSource, TransferRequest) throws -> Value
+    let choices: [String]
     let show: @Sendable (Value) -> FieldValue
+    let read: Read
 
     init(
         _ shape: FieldShape, _ placeholder: String, choices: [String] = [],
-        show: @escaping @Sendable (Value) -> FieldValue,
-        read: @escaping @Sendable (FieldInput, FieldSource, TransferRequest) throws -> Value
+        _ show: @escaping @Sendable (Value) -> FieldValue, read: @escaping Read
     ) {
         self.shape = shape
         self.placeholder = placeholder
@@ -85,14 +86,25 @@ struct FieldForm<Value: Hashable & Sendable>: Sendable {
         self.read = read
     }
 
-    /// An optional value.
+    /// A value that is read from its text and the name of its field.
+    init(
+        _ shape: FieldShape, _ placeholder: String, choices: [String] = [],
+        _ show: @escaping @Sendable (Value) -> FieldValue,
+        _ parse: @escaping @Sendable (String, String) throws -> Value
+    ) {
+        self.init(shape, placeholder, choices: choices, show) { input, source, _ in
+            try parse(input.text, source.name)
+        }
+    }
+
+    /// An optional value, which `none` takes away.
     init<Some>(
-        _ shape: FieldShape, _ placeholder: String,
-        show: @escaping @Sendable (Some) -> FieldValue,
-        parse: @escaping @Sendable (String, FieldSource) throws -> Some
+        optional shape: FieldShape, _ placeholder: String,
+        _ show: @escaping @Sendable (Some) -> FieldValue,
+        _ parse: @escaping @Sendable (String, FieldSource) throws -> Some
     ) where Value == Some? {
-        self.init(shape, placeholder) { (value: Value) in
-            value.map(show) ?? .unknown
+        self.init(shape, placeholder) {
+            $0.map(show) ?? FieldValue.unknown
         } read: { input, source, _ in
             let text = input.text
             return text == "none" ? nil : try parse(text, source)
@@ -100,224 +112,115 @@ struct FieldForm<Value: Hashable & Sendable>: Sendable {
     }
 }
 
-extension FieldForm where Value == Int64? {
-    static var size: Self {
-        Self(.number, "size", show: FieldValue.size) { try OptionText.size($0, $1.name) }
+/// The forms that fields have.
+enum Form {
+    static let name = FieldForm(.text, "name", FieldValue.text) { text, name in
+        if text.isEmpty { throw LonghaulError.usage("\(name): it is empty") }
+        return text
     }
-
-    static var rate: Self {
-        Self(.number, "size", show: FieldValue.rate) { try OptionText.rate($0, $1.name) }
+    static let flag = FieldForm(.flag, "", FieldValue.flag, OptionText.onOff)
+    static let onOff = FieldForm(optional: .onOff, "on|off", FieldValue.flag) {
+        try OptionText.onOff($0, $1.name)
     }
-}
-
-extension FieldForm where Value == Int? {
-    static var count: Self {
-        Self(.number, "n") {
-            FieldValue.number(Int64($0))
-        } parse: {
-            try OptionText.retries($0, $1.name)
+    static let size = FieldForm(optional: .number, "size", FieldValue.size) {
+        try OptionText.size($0, $1.name)
+    }
+    static let rate = FieldForm(optional: .number, "size", FieldValue.rate) {
+        try OptionText.rate($0, $1.name)
+    }
+    static let count = FieldForm(
+        optional: .number, "n", { FieldValue.number(Int64($0)) },
+        { try OptionText.retries($0, $1.name) })
+    static let duration = FieldForm(.duration, "duration", FieldValue.seconds) {
+        input, source, _ in
+        guard case .seconds(let seconds) = input else {
+            return try OptionText.duration(input.text, source.name)
         }
+        if seconds >= 0 { return seconds }
+        throw LonghaulError.usage("\(source.name): it is less than 0 seconds")
     }
-}
-
-extension FieldForm where Value == String? {
-    static func text(_ placeholder: String) -> Self {
-        Self(.text, placeholder, show: FieldValue.text) { text, _ in text }
-    }
-
+    static let json = text(.json, "json")
     /// The absolute path of a file.
-    static var file: Self {
-        Self(.text, "file", show: FieldValue.text) { try $1.context.absolute($0) }
+    static let file = FieldForm(optional: .text, "file", FieldValue.text) {
+        try $1.context.absolute($0)
     }
-
-    static var user: Self {
-        Self(.text, "u:p") { _ in
-            FieldValue.hidden
-        } parse: { text, source in
-            if text == Redaction.mark { throw OptionText.hidden(source.name) }
-            return text
+    static let user = FieldForm(optional: .text, "u:p", { _ in FieldValue.hidden }) {
+        if $0 == Redaction.mark { throw OptionText.hidden($1.name) }
+        return $0
+    }
+    static let proxy = FieldForm(
+        optional: .text, "url", { FieldValue.text(Redaction.url($0)) },
+        {
+            try OptionText.refuseHidden($0, $1.name)
+            return try OptionText.proxy($0, $1.name)
+        })
+    static let urls = FieldForm<[String]>(.list, "url") {
+        FieldValue.texts($0.map(Redaction.url))
+    } read: { input, source, _ in
+        guard case .texts(let urls) = input, urls != ["none"] else { return [] }
+        return try urls.map {
+            try OptionText.refuseHidden($0, source.name)
+            return try OptionText.url($0, source.name)
         }
     }
-
-    static var proxy: Self {
-        Self(.text, "url") {
-            FieldValue.text(Redaction.url($0))
-        } parse: { text, source in
-            try OptionText.refuseHidden(text, source.name)
-            return try OptionText.proxy(text, source.name)
-        }
+    static let headers = FieldForm<HeaderFields>(.headers, "k: v") {
+        FieldValue.texts($0.fields.map(\.name))
+    } read: { input, _, _ in
+        guard case .headers(let fields) = input else { return HeaderFields() }
+        return HeaderFields(fields)
     }
-
-    static var json: Self {
-        Self(.json, "json", show: FieldValue.text) { text, _ in text }
-    }
-}
-
-extension FieldForm where Value == String {
-    static var name: Self {
-        Self(.text, "name", show: FieldValue.text) { input, source, _ in
-            if input.text.isEmpty { throw LonghaulError.usage("\(source.name): it is empty") }
-            return input.text
-        }
-    }
-}
-
-extension FieldForm where Value == Bool {
-    static var flag: Self {
-        Self(.flag, "", show: FieldValue.flag) { input, source, _ in
-            try OptionText.onOff(input.text, source.name)
-        }
-    }
-}
-
-extension FieldForm where Value == Bool? {
-    static var onOff: Self {
-        Self(.onOff, "on|off", show: FieldValue.flag) { try OptionText.onOff($0, $1.name) }
-    }
-}
-
-extension FieldForm where Value == Double {
-    static var duration: Self {
-        Self(.duration, "duration", show: FieldValue.seconds) { input, source, _ in
-            guard case .seconds(let seconds) = input else {
-                return try OptionText.duration(input.text, source.name)
-            }
-            if seconds >= 0 { return seconds }
-            throw LonghaulError.usage("\(source.name): it is less than 0 seconds")
-        }
-    }
-}
-
-extension FieldForm where Value == [String] {
-    static var urls: Self {
-        Self(.list, "url") {
-            FieldValue.texts($0.map(Redaction.url))
-        } read: { input, source, _ in
-            guard case .texts(let urls) = input, urls != ["none"] else { return [] }
-            return try urls.map {
-                try OptionText.refuseHidden($0, source.name)
-                return try OptionText.url($0, source.name)
-            }
-        }
-    }
-}
-
-extension FieldForm where Value == HeaderFields {
-    static var headers: Self {
-        Self(.headers, "k: v") {
-            FieldValue.texts($0.fields.map(\.name))
-        } read: { input, _, _ in
-            guard case .headers(let fields) = input else { return HeaderFields() }
-            return HeaderFields(fields)
-        }
-    }
-}
-
-extension FieldForm where Value == ConnectionCount {
-    static var connections: Self {
-        Self(.number, "n") {
-            switch $0 {
-            case .automatic: FieldValue.text("auto")
-            case .exactly(let count): FieldValue.number(Int64(count))
-            }
-        } read: { input, source, _ in
-            try OptionText.connections(input.text, source.name)
-        }
-    }
-}
-
-extension FieldForm where Value == Checksum? {
-    static var checksum: Self {
-        Self(.text, "digest") {
-            FieldValue.text("\($0.algorithm.rawValue):\($0.hex)")
-        } parse: {
-            try OptionText.checksum($0, $1.name)
-        }
-    }
-}
-
-extension FieldForm where Value == TimeWindow? {
-    static var window: Self {
-        Self(.text, "hh:mm-hh:mm") {
-            FieldValue.text($0.description)
-        } parse: {
-            try OptionText.window($0, $1.name)
-        }
-    }
-}
-
-extension FieldForm where Value == ConditionNeeds {
-    static var needs: Self {
-        Self(.list, "what") {
-            FieldValue.texts($0.names)
-        } read: { input, source, _ in
-            try OptionText.needs([input.text], source.name)
-        }
-    }
-}
-
-extension FieldForm where Value == ConditionNeeds? {
+    static let connections = FieldForm(.number, "n", shown, OptionText.connections)
+    static let checksum = FieldForm(
+        optional: .text, "digest", { FieldValue.text("\($0.algorithm.rawValue):\($0.hex)") },
+        { try OptionText.checksum($0, $1.name) })
+    static let window = FieldForm(
+        optional: .text, "hh:mm-hh:mm", { FieldValue.text($0.description) },
+        { try OptionText.window($0, $1.name) })
+    static let needs = FieldForm(
+        .list, "what", { FieldValue.texts($0.names) }, { try OptionText.needs([$0], $1) })
     /// `none` is an empty list; `default` takes the list away.
-    static var preferences: Self {
-        Self(.list, "what") {
-            $0.map { FieldValue.texts($0.names) } ?? .unknown
-        } read: { input, source, _ in
-            if input.text == "default" { return nil }
-            return try OptionText.needs([input.text], source.name)
+    static let preferences = FieldForm<ConditionNeeds?>(
+        .list, "what", { $0.map { FieldValue.texts($0.names) } ?? FieldValue.unknown },
+        { $0 == "default" ? nil : try OptionText.needs([$0], $1) })
+    static let moment = FieldForm(
+        optional: .text, "time", { FieldValue.text(RFC3339.format($0)) },
+        { try OptionText.moment($0, $1.name, $1.context) })
+    static let deadline = FieldForm<Deadline>(.text, "time", shown) { input, source, request in
+        try OptionText.deadline(
+            input.text, source.name, source.context, earliest: request.earliestBegin)
+    }
+    static let priority = FieldForm(
+        .text, "priority", choices: Priority.allCases.map(\.name), { FieldValue.text($0.name) },
+        OptionText.priority)
+    static let method = FieldForm<UploadMethod?>(
+        optional: .text, "method", { FieldValue.text($0.rawValue) },
+        { try OptionText.choice($0, $1.name) })
+
+    static func text(_ shape: FieldShape, _ placeholder: String) -> FieldForm<String?> {
+        FieldForm(optional: shape, placeholder, FieldValue.text) { text, _ in text }
+    }
+
+    static func choice<Value: RawRepresentable & CaseIterable & Hashable & Sendable>(
+        _ placeholder: String
+    ) -> FieldForm<Value> where Value.RawValue == String {
+        FieldForm(
+            .text, placeholder, choices: Value.allCases.map(\.rawValue),
+            { FieldValue.text($0.rawValue) }, OptionText.choice)
+    }
+
+    @Sendable
+    private static func shown(_ connections: ConnectionCount) -> FieldValue {
+        switch connections {
+        case .automatic: .text("auto")
+        case .exactly(let count): .number(Int64(count))
         }
     }
-}
 
-extension FieldForm where Value == Timestamp? {
-    static var moment: Self {
-        Self(.text, "time") {
-            FieldValue.text(RFC3339.format($0))
-        } parse: {
-            try OptionText.moment($0, $1.name, $1.context)
-        }
-    }
-}
-
-extension FieldForm where Value == Deadline {
-    static var deadline: Self {
-        Self(.text, "time") {
-            switch $0 {
-            case .at(let time): FieldValue.text(RFC3339.format(time))
-            case .after(let seconds): FieldValue.seconds(seconds)
-            }
-        } read: { input, source, request in
-            try OptionText.deadline(
-                input.text, source.name, source.context, earliest: request.earliestBegin)
-        }
-    }
-}
-
-extension FieldForm where Value == Priority {
-    static var priority: Self {
-        Self(.text, "priority", choices: Priority.allCases.map(\.name)) {
-            FieldValue.text($0.name)
-        } read: { input, source, _ in
-            try OptionText.priority(input.text, source.name)
-        }
-    }
-}
-
-extension FieldForm where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-    static func choice(_ placeholder: String) -> Self {
-        Self(.text, placeholder, choices: Value.allCases.map(\.rawValue)) {
-            FieldValue.text($0.rawValue)
-        } read: { input, source, _ in
-            try OptionText.choice(input.text, source.name)
-        }
-    }
-}
-
-extension FieldForm where Value == UploadMethod? {
-    static var method: Self {
-        Self(.text, "method") {
-            FieldValue.text($0.rawValue)
-        } parse: {
-            try OptionText.choice($0, $1.name)
+    @Sendable
+    private static func shown(_ deadline: Deadline) -> FieldValue {
+        switch deadline {
+        case .at(let time): .text(RFC3339.format(time))
+        case .after(let seconds): .seconds(seconds)
         }
     }
 }

@@ -5,69 +5,66 @@ extension RequestField {
 
     private static let session: [RequestField] = [
         RequestField(
-            "session", .request(\.session), .name, [],
+            "session", .request(\.session), Form.name, [],
             option: Option(
                 "session", .session,
                 "The session it belongs to (default: default, or the name of --host)")),
         RequestField(
-            "meta", .options(\.metadata), .json, [.changeable, .adopted, .restated],
+            "meta", .options(\.metadata), Form.json, .setting,
             option: Option("meta", .session, "Your own JSON, kept and shown with the transfer")),
     ]
 
     private static let schedule: [RequestField] = [
         RequestField(
-            "earliestBegin", .request(\.earliestBegin), .moment, [.changeable],
+            "earliestBegin", .request(\.earliestBegin), Form.moment, [.changeable],
             option: Option(
                 "earliest", .schedule,
                 "Not before: 2030-01-31T22:00:00Z, 2030-01-31, 22:00, tomorrow, +2h30m, now")),
         RequestField(
-            "deadline", .request(\.deadline), .deadline,
-            [.changeable, .adopted, .restated, .last],
+            "deadline", .request(\.deadline), Form.deadline, [.setting, .last],
             option: Option(
                 "deadline", .schedule,
                 "Give up: at such a time, or so long after it may begin, as 12h", usual: "7d"),
             configured: duration + ", and more than 0s"),
         RequestField(
-            "window", .schedule(\.window), .window, [.changeable, .adopted, .restated],
+            "window", .schedule(\.window), Form.window, .setting,
             option: Option(
                 "window", .schedule, "Only at this time of day, as 01:00-06:00 or 22:00-06:00")),
         RequestField(
-            "require", .schedule(\.requires), .needs, [.changeable, .adopted, .restated],
+            "require", .schedule(\.requires), Form.needs, .setting,
             option: Option(
                 "require", .schedule,
                 "Only with power, unmetered, idle, network, battery=50 (a list)"),
             check: { $0.defect }),
         RequestField(
-            "prefer", .schedule(\.prefers), .preferences, [.changeable, .adopted, .restated],
+            "prefer", .schedule(\.prefers), Form.preferences, .setting,
             option: Option(
                 "prefer", .schedule,
-                "The same, but waived when the deadline comes near or after --waive-after"),
+                "The same, but waived in time, or when the deadline comes near (a list)"),
             check: { $0?.defect }),
         RequestField(
-            "discretionary", .request(\.isDiscretionary), .flag,
-            [.changeable, .adopted, .restated],
+            "discretionary", .request(\.isDiscretionary), Form.flag, .setting,
             option: Option(
                 "discretionary", .schedule,
                 "Let the engine pick the moment: prefers power, an unmetered network, idleness"),
             merge: { $0 && $1 }),
         RequestField(
-            "priority", .request(\.priority), .priority, [.changeable, .adopted, .restated],
+            "priority", .request(\.priority), Form.priority, .setting,
             option: Option("priority", .schedule, "high, normal or low", usual: "normal"),
             configured: "high, normal or low"),
     ]
 
     private static let expectation: [RequestField] = [
         RequestField(
-            "expectedBytes", .request(\.expectedBytes), .size, [.changeable, .adopted, .restated],
+            "expectedBytes", .request(\.expectedBytes), Form.size, .setting,
             option: Option("expect", .transfer, "The size you expect; a hint"),
             check: { ($0 ?? 0) < 0 ? "the expected size is 0 bytes or more" : nil }),
         RequestField(
-            "checksum", .options(\.checksum), .checksum, [.changeable, .restated, .identity],
+            "checksum", .options(\.checksum), Form.checksum, [.changeable, .restated, .identity],
             option: Option(
                 "checksum", .transfer, "The digest of the file: sha256:HEX, sha512, sha1 or md5")),
         RequestField(
-            "stallTimeout", .options(\.stallTimeout), .duration,
-            [.changeable, .adopted, .restated],
+            "stallTimeout", .options(\.stallTimeout), Form.duration, .setting,
             option: Option(
                 "stall-timeout", .transfer, "Without a byte for this long, try again",
                 usual: "60s"),
@@ -80,81 +77,73 @@ extension RequestField {
 
     private static let access: [RequestField] = [
         RequestField(
-            "headers", .options(\.headers), .headers,
-            [.changeable, .restated, .identity, .printed], label: "Header",
+            "headers", .options(\.headers), Form.headers, .access, label: "Header",
             option: Option(
                 "header", short: "H", .request,
                 "A request header; @FILE reads one from each line (repeatable)"),
             combine: { $0.overridden(by: $1) }),
         RequestField(
-            "user", .options(\.user), .user, [.changeable, .restated, .identity, .printed],
-            label: "User",
+            "user", .options(\.user), Form.user, .access, label: "User",
             option: Option("user", .request, "User and password for the URL's server")),
         RequestField(
-            "netrc", .options(\.netrc), .flag, [.changeable, .restated, .identity, .printed],
-            label: "Netrc",
+            "netrc", .options(\.netrc), Form.flag, .access, label: "Netrc",
             option: Option("netrc", .request, "Look user and password up in ~/.netrc")),
         RequestField(
-            "proxy", .options(\.proxy), .proxy, [.changeable, .restated, .identity, .printed],
+            "proxy", .options(\.proxy), Form.proxy, .access,
             label: "Proxy", option: Option("proxy", .request, "Go through this proxy")),
         RequestField(
-            "cacert", .options(\.caCertificate), .file,
-            [.changeable, .restated, .identity, .printed], label: "Authorities",
+            "cacert", .options(\.caCertificate), Form.file, .access, label: "Authorities",
             option: Option("cacert", .request, "Trust the certificates in this file")),
         RequestField(
-            "cert", .options(\.clientCertificate), .file,
-            [.changeable, .restated, .identity, .printed], label: "Certificate",
+            "cert", .options(\.clientCertificate), Form.file, .access, label: "Certificate",
             option: Option("cert", .request, "The client certificate to show")),
         RequestField(
-            "key", .options(\.clientKey), .file, [.changeable, .restated, .identity, .printed],
+            "key", .options(\.clientKey), Form.file, .access,
             label: "Key", option: Option("key", .request, "Its private key; alone, SFTP's")),
         RequestField(
-            "insecure", .options(\.insecure), .flag,
-            [.changeable, .restated, .identity, .printed], label: "Insecure",
+            "insecure", .options(\.insecure), Form.flag, .access, label: "Insecure",
             option: Option("insecure", .request, "Do not verify the server's certificate")),
         RequestField(
-            "mirrors", .options(\.mirrors), .urls,
-            [.download, .changeable, .restated, .identity, .printed], label: "Mirror",
+            "mirrors", .options(\.mirrors), Form.urls, [.access, .download], label: "Mirror",
             option: Option("mirror", .download, "Another URL of the same bytes (repeatable)")),
     ]
 
     private static let transfer: [RequestField] = [
         RequestField(
-            "ifExists", .options(\.ifExists), .choice("what"),
-            [.download, .changeable, .adopted, .restated, .printed], label: "If it exists",
+            "ifExists", .options(\.ifExists), Form.choice("what"), [.setting, .download, .printed],
+            label: "If it exists",
             option: Option(
                 "if-exists", .destination,
                 "What to do where the file exists: fail, skip, overwrite or rename",
                 usual: "fail"),
             configured: "fail, skip, overwrite or rename"),
         RequestField(
-            "onDuplicate", .options(\.onDuplicate), .choice("what"), [.printed],
+            "onDuplicate", .options(\.onDuplicate), Form.choice("what"), [.printed],
             label: "On duplicate",
             option: Option(
                 "on-duplicate", .session,
                 "What to do where an equal transfer is live: join, separate, replace or fail",
                 usual: "join")),
         RequestField(
-            "reuse", .options(\.reuse), .flag, [.download, .restated, .printed], label: "Reuse",
+            "reuse", .options(\.reuse), Form.flag, [.download, .restated, .printed], label: "Reuse",
             option: Option(
                 "reuse", .destination,
                 "Copy a finished download of the same where the server says it is still current")),
         RequestField(
-            "limitRate", .options(\.limitRate), .rate,
-            [.changeable, .adopted, .restated, .printed], label: "Rate limit",
+            "limitRate", .options(\.limitRate), Form.rate, [.setting, .printed],
+            label: "Rate limit",
             option: Option("limit-rate", .transfer, "Bytes per second at most: 500K, 10M, none"),
             configured: "bytes a second, as 500000, 500K or 2M", merge: freest,
             check: { ($0 ?? 1) < 1 ? "a rate limit is at least 1 byte per second" : nil }),
         RequestField(
-            "yield", .options(\.yields), .onOff, [.changeable, .adopted, .restated, .printed],
-            label: "Yields",
+            "yield", .options(\.yields), Form.onOff, [.setting, .printed], label: "Yields",
             option: Option(
                 "yield", .transfer, "Take only what other traffic leaves of the line",
                 usual: "if discretionary"),
             configured: "true or false"),
         RequestField(
-            "connections", .options(\.connections), .connections,
-            [.download, .changeable, .adopted, .restated, .printed], label: "Connections",
+            "connections", .options(\.connections), Form.connections,
+            [.setting, .download, .printed], label: "Connections",
             option: Option("connections", .download, "Connections for one file, or auto (default)"),
             configured: "auto, or a number from 1 to \(Limits.segmentsPerFetch)",
             check: {
@@ -163,13 +152,11 @@ extension RequestField {
                 return "a file has 1 to \(Limits.segmentsPerFetch) connections"
             }),
         RequestField(
-            "maxSize", .options(\.maxSize), .size,
-            [.download, .changeable, .restated, .identity, .printed], label: "Largest size",
+            "maxSize", .options(\.maxSize), Form.size, [.access, .download], label: "Largest size",
             option: Option("max-size", .download, "Refuse a file larger than this"),
             check: { ($0 ?? 0) < 0 ? "the largest size is 0 bytes or more" : nil }),
         RequestField(
-            "retries", .options(\.retries), .count,
-            [.changeable, .adopted, .restated, .printed], label: "Retries",
+            "retries", .options(\.retries), Form.count, [.setting, .printed], label: "Retries",
             option: Option(
                 "retries", .transfer,
                 "Retries after the first attempt; gained bytes reset the count",
@@ -180,13 +167,12 @@ extension RequestField {
                     ? nil : "the number of retries is 0 to \(Int32.max)"
             }),
         RequestField(
-            "remoteName", .options(\.remoteName), .flag, [.download, .printed],
+            "remoteName", .options(\.remoteName), Form.flag, [.download, .printed],
             label: "Remote name",
             option: Option(
                 "remote-name", .destination, "Let the server name the file (Content-Disposition)")),
         RequestField(
-            "waiveAfter", .options(\.waiveAfter), .duration,
-            [.changeable, .adopted, .restated, .printed],
+            "waiveAfter", .options(\.waiveAfter), Form.duration, [.setting, .printed],
             option: Option(
                 "waive-after", .schedule, "How long preferences may keep it waiting",
                 usual: "24h"),
@@ -199,49 +185,44 @@ extension RequestField {
 
     private static let upload: [RequestField] = [
         RequestField(
-            "protocol", .upload(\.uploadProtocol), .choice("name"),
-            [.upload, .identity, .printed], label: "Protocol",
+            "protocol", .upload(\.uploadProtocol), Form.choice("name"), .sending, label: "Protocol",
             option: Option(
                 "protocol", .upload, "auto (ask the server), put, post, ietf, tus or s3",
                 usual: "auto")),
         RequestField(
-            "method", .upload(\.method), .method, [.upload, .identity, .printed], label: "Method",
+            "method", .upload(\.method), Form.method, .sending, label: "Method",
             option: Option(
                 "method", .upload, "PUT or POST", usual: "PUT, or as the protocol has it")),
         RequestField(
-            "form", .upload(\.formField), .text("name"), [.upload, .identity, .printed],
-            label: "Form field",
+            "form", .upload(\.formField), Form.text(.text, "name"), .sending, label: "Form field",
             option: Option("form", .upload, "Send it as this field of a form (POST)")),
         RequestField(
-            "contentType", .upload(\.contentType), .text("type"),
-            [.upload, .restated, .identity, .printed], label: "Content type",
+            "contentType", .upload(\.contentType), Form.text(.text, "type"), [.sending, .restated],
+            label: "Content type",
             option: Option(
                 "content-type", .upload, "What the file is", usual: "application/octet-stream")),
         RequestField(
-            "partSize", .upload(\.partSize), .size, [.upload, .identity, .printed],
-            label: "Part size",
+            "partSize", .upload(\.partSize), Form.size, .sending, label: "Part size",
             option: Option(
                 "part-size", .upload, "Bytes of one part, for S3: 5M to 5G", usual: "8M or more")),
         RequestField(
-            "repeatable", .upload(\.isRepeatable), .flag,
-            [.upload, .restated, .identity, .printed], label: "Repeatable",
+            "repeatable", .upload(\.isRepeatable), Form.flag, [.sending, .restated],
+            label: "Repeatable",
             option: Option(
                 "repeatable", .upload, "A POST may be sent again where its answer was lost")),
         RequestField(
-            "inPlace", .upload(\.inPlace), .flag, [.upload, .restated, .identity, .printed],
-            label: "In place",
+            "inPlace", .upload(\.inPlace), Form.flag, [.sending, .restated], label: "In place",
             option: Option(
                 "in-place", .upload,
                 "FTP, SFTP: send to the target itself, where the server renames nothing")),
         RequestField(
-            "ifChanged", .upload(\.ifChanged), .choice("what"),
-            [.upload, .restated, .identity, .printed], label: "If changed",
+            "ifChanged", .upload(\.ifChanged), Form.choice("what"), [.sending, .restated],
+            label: "If changed",
             option: Option(
                 "if-changed", .upload, "What to do when the file was changed: fail or restart",
                 usual: "fail")),
         RequestField(
-            "snapshot", .upload(\.snapshot), .flag, [.upload, .identity, .printed],
-            label: "Snapshot",
+            "snapshot", .upload(\.snapshot), Form.flag, .sending, label: "Snapshot",
             option: Option(
                 "snapshot", .upload,
                 "Send it as it is now: a clone of it (reflink), else a copy, is made at once")),
@@ -262,6 +243,15 @@ extension RequestField {
         guard let one, let other else { return nil }
         return max(one, other)
     }
+}
+
+extension RequestField.Rules {
+    /// It says how a transfer is carried out.
+    fileprivate static let setting: Self = [.changeable, .adopted, .restated]
+    /// It decides what the server sends.
+    fileprivate static let access: Self = [.changeable, .restated, .identity, .printed]
+    /// It says how a file is sent.
+    fileprivate static let sending: Self = [.upload, .identity, .printed]
 }
 
 extension Priority {

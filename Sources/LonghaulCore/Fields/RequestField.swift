@@ -124,7 +124,7 @@ package struct RequestField: Sendable {
         _ lens: FieldLens<Value>, _ rules: Rules = [],
         merge: (@Sendable (Value, Value) -> Value)? = nil
     ) {
-        let form = FieldForm<Value>(.text, "", show: { _ in .unknown }) { _, _, request in
+        let form = FieldForm<Value>(.text, "", { _ in .unknown }) { _, _, request in
             lens.get(request)
         }
         self.init("", lens, form, rules, merge: merge)

@@ -53,17 +53,7 @@ struct TaskSubmit: ConsoleCommand {
     @Option(help: "The host to launch (default: the one that permits the identifier).")
     var host: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Not before: 2030-01-31T22:00:00Z, 2030-01-31, 22:00, tomorrow, +2h30m, now.",
-            valueName: "time"))
-    var earliest: String?
-
-    @Option(
-        name: .customLong("require"),
-        help: ArgumentHelp(
-            "Only with power, unmetered, idle, network, battery=50 (a list).", valueName: "what"))
-    var requires: [String] = []
+    @OptionGroup var conditions: FieldOptions<TaskFields>
 
     @Option(help: ArgumentHelp("Repeat it: 1s to 365d.", valueName: "duration"))
     var every: String?
@@ -114,12 +104,10 @@ struct TaskSubmit: ConsoleCommand {
 
     func request(_ context: InputContext) throws(LonghaulError) -> TaskRequest {
         var request = TaskRequest(identifier: id, kind: kind, host: host)
-        if let earliest {
-            request.earliestBegin = try OptionText.moment(earliest, "--earliest", context)
-        }
-        if !requires.isEmpty {
-            request.requirements = try OptionText.needs(requires, "--require")
-        }
+        var said = TransferRequest.blank
+        try conditions.apply(to: &said, context)
+        request.earliestBegin = said.earliestBegin
+        request.requirements = said.schedule.requires
         if let every {
             request.repetition = try OptionText.repetition(every: every, tolerance: tolerance)
         }
