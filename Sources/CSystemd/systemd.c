@@ -31,6 +31,7 @@ LH_DELAYED(
     libsystemd, int, sd_bus_message_append_basic,
     (sd_bus_message *m, char type, const void *p),
     (m, type, p))
+LH_DELAYED(libsystemd, int, sd_bus_message_close_container, (sd_bus_message *m), (m))
 LH_DELAYED(
     libsystemd, int, sd_bus_message_enter_container,
     (sd_bus_message *m, char type, const char *contents),
@@ -42,6 +43,10 @@ LH_DELAYED(
     (sd_bus *bus, sd_bus_message **m, const char *destination, const char *path,
      const char *interface, const char *member),
     (bus, m, destination, path, interface, member))
+LH_DELAYED(
+    libsystemd, int, sd_bus_message_open_container,
+    (sd_bus_message *m, char type, const char *contents),
+    (m, type, contents))
 LH_DELAYED(
     libsystemd, int, sd_bus_message_peek_type,
     (sd_bus_message *m, char *type, const char **contents),

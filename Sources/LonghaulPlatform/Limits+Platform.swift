@@ -90,6 +90,10 @@ extension Limits {
     /// How long logind waits for delay locks, unless it says otherwise (InhibitDelayMaxSec in
     /// logind.conf(5)).
     static let delaySeconds: Double = 5
+    /// How long the desktop may take to show a notification.
+    static let notificationSeconds: Double = 5
+    /// Characters of a notification's text.
+    static let notificationCharacters = 300
     /// Messages of the bus that are read in one turn.
     static let busMessages = 1_000
 }

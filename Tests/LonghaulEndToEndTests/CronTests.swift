@@ -55,12 +55,17 @@ import Testing
         }
         try await LoopbackServer.run { server in
             let url = server.url("a?status=404")
+            _ = try await home.run(
+                "job", "add", "j", "--retries", "0", "--", "sh", "-c", "echo it broke; exit 3")
             _ = try await home.run("enqueue", url, "-o", home.file("a"))
             var mail = ""
             try await eventually(within: .seconds(75), "a mail comes") {
                 mail = (try? String(contentsOfFile: home.scratch("mail"), encoding: .utf8)) ?? ""
                 return mail.contains("transfer 1 failed")
             }
+            #expect(
+                mail.contains("job j failed: exit status 3; it said: it broke; `longhaul job log"),
+                "\(mail)")
             // One mail, without the sentence at the end of a run.
             #expect(mail.components(separatedBy: "Subject: ").count == 2, "\(mail)")
             #expect(!mail.contains("completed"), "\(mail)")

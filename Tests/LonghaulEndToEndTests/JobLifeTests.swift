@@ -135,6 +135,52 @@ import Testing
         try await jobs.end(engine)
     }
 
+    /// The example of the documents: a backup is stopped in the middle, and done on power.
+    @Test(.enabled(if: InstalledProgram.find("restic") != nil, "skipped: there is no restic"))
+    func resticIsStoppedAndDoneLater() async throws {
+        let restic = try #require(InstalledProgram.find("restic"))
+        let jobs = try JobHome()
+        let scratch = jobs.home.scratch
+        try scratch.write("secret", to: "password")
+        _ = try scratch.directory("data")
+        let random = try await CLIProcess.run(
+            "/bin/dd", ["if=/dev/urandom", "of=\(scratch("data/a"))", "bs=1M", "count=40"],
+            environment: [:])
+        #expect(random.status == 0)
+        let variables = [
+            "RESTIC_REPOSITORY": scratch("repository"), "RESTIC_PASSWORD_FILE": scratch("password"),
+            "RESTIC_CACHE_DIR": scratch("cache"),
+        ]
+        let environment = jobs.home.environment.merging(variables) { $1 }
+        let made = try await CLIProcess.run(restic, ["init"], environment: environment)
+        #expect(made.status == 0, "\(made.errors)")
+        try await jobs.run("conditions", "--set", "power=external,battery=80")
+        try await jobs.run(
+            "job", "add", "backup", "--every", "1d", "--require", "power",
+            "--env", "RESTIC_REPOSITORY=\(scratch("repository"))",
+            "--env", "RESTIC_PASSWORD_FILE=\(scratch("password"))",
+            "--env", "RESTIC_CACHE_DIR=\(scratch("cache"))",
+            "--", "restic", "backup", "--limit-upload", "16384", scratch("data"))
+        let engine = try jobs.home.start("daemon")
+        try await eventually("it is at work") {
+            try !scratch.names(in: "repository/locks").isEmpty
+        }
+        try await jobs.run("conditions", "--set", "power=battery")
+        try await eventually("it was stopped") {
+            try await jobs.lastRun("backup")["expiration"] == "requirement"
+        }
+        try await jobs.run("conditions", "--set", "power=external")
+        try await eventually("it is done") {
+            try await jobs.lastRun("backup")["result"] == "success"
+        }
+        let job = try await jobs.job("backup")
+        #expect(job["state"] == "waiting" && job["failures"] == 0)
+        let shown = try await CLIProcess.run(
+            restic, ["snapshots", "--json"], environment: environment)
+        #expect(shown.output.components(separatedBy: "\"short_id\"").count == 2, "\(shown.output)")
+        try await jobs.end(engine)
+    }
+
     @Test func twoHundredJobsAreRun() async throws {
         let jobs = try JobHome()
         for number in 0..<200 {

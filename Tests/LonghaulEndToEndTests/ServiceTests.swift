@@ -92,4 +92,32 @@ struct ServiceTests {
         }
         #expect(try await home.run("uninstall").status == 0)
     }
+
+    /// A job outlives the service that began it, and a failing one is no failure of the service.
+    @Test func itRunsJobs() async throws {
+        let manager = try await OwnSystemd()
+        let jobs = JobHome(manager.home)
+        try await jobs.run("install", "--systemd")
+        let first = try await manager.property("MainPID", of: Self.service)
+        try await jobs.add("j", body: "while [ ! -e $D/go ]; do sleep 0.02; done; echo done")
+        try await jobs.add("fails", "--retries", "0", body: "exit 3")
+        try await eventually("they run") { jobs.lines("started").count == 2 }
+        try await eventually("the one that fails has ended") {
+            try await jobs.job("fails")["runs"][0]["exitStatus"] == 3
+        }
+        #expect(try await manager.systemctl("restart", Self.service).status == 0)
+        try await eventually("another engine has it") {
+            let pid = try await manager.property("MainPID", of: Self.service)
+            let holder = try await engine(jobs.home)["pid"].int.map(String.init)
+            return pid != first && holder == pid
+        }
+        #expect(try await jobs.job("j")["state"] == "running")
+        try jobs.home.scratch.write("", to: "go")
+        try await eventually("it has ended") { try await jobs.job("j")["state"] == "ended" }
+        let job = try await jobs.job("j")
+        #expect(job["runs"].items.map { $0["result"] } == ["success"])
+        #expect(try await jobs.log("j") == ["done"])
+        #expect(try await manager.property("ActiveState", of: Self.service) == "active")
+        try await jobs.run("uninstall")
+    }
 }

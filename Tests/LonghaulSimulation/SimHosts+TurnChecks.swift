@@ -129,7 +129,10 @@ extension SimHosts {
         tasks?.noteHolds()
         let isUnsure =
             world.isStoreFailing || now - world.storeFailedAt < 1.1 || !keptAnswers.isEmpty
-        if isUnsure { return }
+        if isUnsure {
+            try jobs?.checkTurn(isUnsure: true, hasDecided: false)
+            return
+        }
         // What was answered is looked at first, at once.
         let comesBack = outcome.wakeAt.map { $0 <= now + 0.01 } ?? false
         let hasDecided = !world.isLeaving && !(hasHeard && comesBack)
@@ -142,6 +145,7 @@ extension SimHosts {
         try checkBudgets(outcome)
         hasHeard = false
         try tasks?.checkTurn(outcome, hasDecided: hasDecided)
+        try jobs?.checkTurn(isUnsure: false, hasDecided: hasDecided)
         guard hasDecided else { return }
         for host in ledger.hosts.keys.sorted() { try checkDelay(host, outcome) }
     }

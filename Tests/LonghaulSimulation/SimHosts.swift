@@ -68,7 +68,10 @@ final class SimHosts: HostPort, @unchecked Sendable {
 
     func prepare(_ order: LaunchOrder) {
         guard world.burn() else { return }
-        if order.job != nil { return commands.append(.prepare(order)) }
+        if order.job != nil {
+            jobs?.order(order)
+            return commands.append(.prepare(order))
+        }
         world.say("hosts: launch \(order.id.rawValue) of \(order.host) for \(order.eventSession)")
         ledger.watched[order.id] = SimHostLedger.Watched(order: order)
         ledger.ordered.append(order)
@@ -95,7 +98,10 @@ final class SimHosts: HostPort, @unchecked Sendable {
 
     func end(_ id: LaunchID, killing: Bool) {
         guard world.burn() else { return }
-        if jobs?.owns(id) == true { return commands.append(.end(id, killing: killing)) }
+        if let jobs, jobs.owns(id) {
+            jobs.askToEnd(id)
+            return commands.append(.end(id, killing: killing))
+        }
         world.say("hosts: launch \(id.rawValue) is \(killing ? "killed" : "asked to end")")
         checkEnd(id, killing: killing)
         commands.append(.end(id, killing: killing))

@@ -29,6 +29,9 @@ final class SimJobs {
     private(set) var runs: [LaunchID: Run] = [:]
     /// Those that the engine looks at.
     private var watched: Set<LaunchID> = []
+    /// What the engine has ordered in this turn, and the runs that it has asked to end.
+    private var ordered: [LaunchOrder] = []
+    private var askedToEnd: Set<LaunchID> = []
     private var isPeaceful = false
     private var nextPID: Int32 = 50_000
 
@@ -45,14 +48,16 @@ final class SimJobs {
 
     // MARK: - What the engine asks for
 
+    func order(_ order: LaunchOrder) { ordered.append(order) }
+    func askToEnd(_ id: LaunchID) { askedToEnd.insert(id) }
+
     func prepare(_ order: LaunchOrder) throws -> HostReport {
         guard let job = order.job else { throw hosts.broken("\(order) is no job's") }
         let tasks = try world.clients.tasks.waiting(order.tasks)
-        guard let task = tasks.first else { return .nothingToDo(order.id) }
+        if tasks.isEmpty { return .nothingToDo(order.id) }
         if let other = runs.values.first(where: { $0.job == order.host && isOpen($0) }) {
             throw hosts.broken("\(order.host) is ordered beside \(other)")
         }
-        try checkDue(task)
         nextPID += 1
         let identity = LaunchedProcess(
             pid: nextPID, startTicks: now.nanoseconds / 10_000_000, bootID: "boot-\(hosts.boot)")
@@ -67,12 +72,45 @@ final class SimJobs {
 
     private func isOpen(_ run: Run) -> Bool { run.end == nil && !run.isLost }
 
+    // MARK: - After a turn
+
+    /// What was ordered was due by what the engine knew, and no run goes on without what it needs.
+    ///
+    /// - Parameter isUnsure: The store could not be written: what follows from it comes later.
+    func checkTurn(isUnsure: Bool, hasDecided: Bool) throws {
+        let orders = ordered
+        ordered = []
+        if isUnsure { return }
+        for order in orders {
+            for task in try world.clients.tasks.waiting(order.tasks) { try checkDue(task) }
+        }
+        if hasDecided { try checkRunning() }
+    }
+
+    private func checkRunning() throws {
+        for run in runs.values where watched.contains(run.id) && isOpen(run) {
+            guard run.begunAt != nil, !askedToEnd.contains(run.id), let task = run.tasks.first,
+                !task.isSimulated, task.request.expiresWhenRequirementIsLost,
+                hosts.tasks?.lacks(task.request.requirements, isRunning: true) == true
+                    || task.request.windowPhase(at: world.now.wall, world.time)?.isOpen == false
+            else { continue }
+            throw hosts.broken("\(run) runs on without what it requires")
+        }
+    }
+
     /// A requirement holds, unless a client asked for the run.
     private func checkDue(_ task: StoredTask) throws {
         if task.isSimulated { return }
+        for id in task.request.job?.after ?? [] {
+            guard let state = world.shown[id]?.state, state != .completed else { continue }
+            throw hosts.broken("\(task) begins, and transfer \(id) is \(state)")
+        }
         if task.isPaused { throw hosts.broken("\(task) begins, and is paused") }
         if hosts.tasks?.lacks(task.request.requirements, isRunning: false) == true {
             throw hosts.broken("\(task) begins without what it requires")
+        }
+        if task.request.windowPhase(at: world.now.wall, world.time)?.isOpen == false {
+            throw hosts.broken("\(task) begins outside of its window")
         }
         if let deadline = task.request.job?.deadline, deadline < world.now.wall {
             throw hosts.broken("\(task) begins after its deadline")
@@ -113,6 +151,8 @@ final class SimJobs {
         runs[id] = run
     }
 
+    // MARK: - Engines
+
     /// Of an earlier engine. What has ended is in its log.
     func adopt(_ launch: StoredLaunch) -> Bool {
         guard let run = runs[launch.id], run.begunAt != nil, !run.isLost else { return false }
@@ -149,6 +189,8 @@ final class SimJobs {
     /// What had not begun ends with the engine; with the power, everything.
     func engineIsGone(power: Bool) {
         watched = []
+        ordered = []
+        askedToEnd = []
         runs = runs.filter { $0.value.begunAt != nil }
         guard power else { return }
         for (id, run) in runs where run.end == nil { runs[id]?.isLost = true }
@@ -211,7 +253,7 @@ final class SimJobs {
             default: try jobs.setPaused(name, false)
             }
         } catch let error as LonghaulError
-            where [.conflict, .noSuchHost].contains(error.code)
+            where [.conflict, .noSuchHost, .noSuchTransfer].contains(error.code)
         {
             world.say("jobs: \(name): \(error)")
         }
@@ -241,6 +283,11 @@ final class SimJobs {
                 power: hosts.random.happens(0.6), network: hosts.random.happens(0.4))
         }
         if hosts.random.happens(0.1) { schedule.deadline = world.now.wall + 600 }
+        if settings.isOnce, hosts.random.happens(0.5) {
+            schedule.after = Array(
+                world.shown.keys.sorted().shuffled(using: &hosts.random).prefix(2))
+        }
+        if hosts.random.happens(0.3) { schedule.windows = windows() }
         request.expiresWhenRequirementIsLost = hosts.random.happens(0.8)
         request.job = schedule
         var host = HostSettings(argv: ["/bin/\(name)"])
@@ -249,6 +296,17 @@ final class SimJobs {
             RegisteredJobs.NewJob(name: name, settings: host, request: request),
             now: world.now.wall, .utc)
         world.say("jobs: \(name) is \(request), \(schedule), \(settings)")
+    }
+
+    /// Some that open or close soon.
+    private func windows() -> TimeWindows? {
+        let minute = Int(world.time.wall(world.now.wall).milliseconds / 60_000 % 1440)
+        let texts = (0..<2).compactMap { _ -> String? in
+            let start = (minute + Int.random(in: -20...20, using: &hosts.random) + 1440) % 1440
+            let end = (start + Int.random(in: 1...60, using: &hosts.random)) % 1440
+            return TimeWindow(start: start, end: end)?.description
+        }
+        return TimeWindows(parsing: texts.joined(separator: ";"))
     }
 
     // MARK: - The end

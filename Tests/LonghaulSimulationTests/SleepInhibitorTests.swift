@@ -150,6 +150,7 @@ private struct SilentMachine: ConditionsPort {
     func attend(_ isWanted: Bool) {}
 
     func guardIdleness(_ isWanted: Bool) {}
+    func keepAwake(_ isWanted: Bool) {}
     func follow(_ triggers: TriggerSet) {}
 
     func watch(_ interest: ConditionNeeds) -> Conditions { Conditions() }

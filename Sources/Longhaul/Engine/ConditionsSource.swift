@@ -14,7 +14,9 @@ final class ConditionsSource: ConditionsPort {
 
     private let listener = Mutex<Listener?>(nil)
     private let interest = Mutex(ConditionInterest())
-    private static let marks: ConditionInterest = [.machineEvents, .idleEnd, .wakes, .mounts]
+    private static let marks: ConditionInterest = [
+        .machineEvents, .idleEnd, .wakes, .mounts, .stayAwake,
+    ]
     private let followed = Mutex(TriggerSet(rawValue: 0))
     private let watching = Mutex<ConditionsWatch?>(nil)
 
@@ -55,6 +57,10 @@ final class ConditionsSource: ConditionsPort {
 
     func guardIdleness(_ isWanted: Bool) {
         mark(.idleEnd, isWanted)
+    }
+
+    func keepAwake(_ isWanted: Bool) {
+        mark(.stayAwake, isWanted)
     }
 
     private func mark(_ mark: ConditionInterest, _ isWanted: Bool) {

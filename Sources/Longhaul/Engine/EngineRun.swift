@@ -11,6 +11,7 @@ public final class EngineRun: Sendable {
     private let stay: Mutex<Stay>
     /// A daemon tells its service manager how it does.
     private let attendant: SystemdNotifier?
+    private let notices: FailureNotices
     private let waiting = Mutex<EngineLockWait?>(nil)
     private let isStopped = Atomic(false)
     /// ``stop()`` was called.
@@ -30,21 +31,29 @@ public final class EngineRun: Sendable {
         self.options = options
         attendant =
             options.mode == .daemon ? SystemdNotifier(environment: Environment.all()) : nil
+        notices = FailureNotices(queue)
         if options.mode == .background { StandardError.keepSmall(EngineStarter(queue).log) }
         stay = Mutex(
-            Stay(loop: EngineRun.loop(of: queue, StopConditions(options), options, attendant)))
+            Stay(
+                loop: EngineRun.loop(
+                    of: queue, StopConditions(options), options, attendant, notices)))
     }
 
     private static func loop(
         of queue: TransferQueue, _ orders: StopConditions, _ options: EngineOptions,
-        _ attendant: SystemdNotifier?
+        _ attendant: SystemdNotifier?, _ notices: FailureNotices
     ) -> EngineLoop {
-        EngineLoop(
+        let onFailure = options.onFailure
+        return EngineLoop(
             store: queue.store, directory: queue.directory, holder: queue.holder(options.mode),
             orders: orders, attendant: attendant, journal: EngineJournal.wanted(by: options.mode),
             leaving: options.onOverdue.map {
                 LeavingWatch(EngineOptions.leavingSeconds, overdue: $0)
-            }, onFailure: options.onFailure)
+            },
+            onFailure: {
+                onFailure?($0)
+                notices.show($0)
+            })
     }
 
     /// Takes the lease and runs until the options or ``stop()`` end it; blocks the calling thread.
@@ -81,6 +90,7 @@ public final class EngineRun: Sendable {
         let loop = stay.withLock { $0.loop }
         Snapshots(queue.store, in: queue.directory).sweep()
         try? StreamedTransfers(queue).sweepReaders()
+        defer { notices.finish() }
         return try loop.run(
             holding: lock, conditions: ConditionsSource(queue), hosts: HostLauncher(queue))
     }
@@ -94,7 +104,7 @@ public final class EngineRun: Sendable {
         waiting.withLock { $0 = nil }
         stay.withLock { stay in
             if let tuning = stay.tuning { orders.tuning = tuning }
-            stay.loop = EngineRun.loop(of: queue, orders, options, attendant)
+            stay.loop = EngineRun.loop(of: queue, orders, options, attendant, notices)
         }
         // Requests that the loop before has received hold for this one.
         if isStopped.load(ordering: .relaxed) || isSuspending.load(ordering: .relaxed) { leave() }
@@ -204,4 +214,32 @@ extension EngineTuning {
         }
         rates = limits.rates
     }
+}
+
+/// Tells failures on the desktop of the user: of jobs that were made with `--notify`.
+struct FailureNotices: Sendable {
+    private let store: Store
+    private let desktop = DesktopNotifier(
+        address: DesktopNotifier.sessionBus(Environment.all()))
+
+    init(_ queue: TransferQueue) {
+        store = queue.store
+    }
+
+    /// Called on the engine's thread; returns at once.
+    func show(_ failure: EngineFailure) {
+        switch failure {
+        case .transfer, .host, .task: break
+        case .job(let name, let failure):
+            let job = try? store.jobs.find(name)
+            guard job?.settings.job?.notifies == true else { return }
+            let said = failure.lastLine.map { "\n" + TerminalText.shown($0) } ?? ""
+            desktop.show(
+                DesktopNotifier.Notification(
+                    title: "\(name) failed", text: failure.how + said))
+        }
+    }
+
+    /// Waits until all notifications are shown, some seconds at most.
+    func finish() { desktop.finish() }
 }

@@ -72,3 +72,10 @@ package enum ShownOutput {
         return text.text
     }
 }
+
+extension LaunchFailure {
+    /// The last line of its output, without secrets; `nil` = it wrote nothing.
+    package var lastLine: String? {
+        ShownOutput.text(output ?? "").split(separator: "\n").last.map(String.init)
+    }
+}

@@ -15,8 +15,9 @@ extension JobRecord {
             $0.field("days", schedule?.daily.map { $0.days.description })
             $0.field("on", array: request?.triggers ?? []) { $0.value($1.rawValue) }
             $0.field("earliestBegin", request?.earliestBegin)
-            $0.field("window", schedule?.window?.description)
+            $0.field("window", schedule?.windows?.description)
             $0.field("deadline", schedule?.deadline)
+            $0.field("after", array: schedule?.after ?? []) { $0.value($1.rawValue) }
             $0.field("require", array: request?.requirements.names ?? []) { $0.value($1) }
             $0.field("prefer", array: schedule?.prefers?.names ?? []) { $0.value($1) }
             $0.field("discretionary", schedule?.isDiscretionary ?? false)
@@ -27,6 +28,8 @@ extension JobRecord {
             $0.field("nice", settings.nice)
             $0.field("grace", seconds: settings.graceSeconds)
             $0.field("maxTime", seconds: settings.maxSeconds)
+            $0.field("inhibitSleep", settings.inhibitsSleep.rawValue)
+            $0.field("notify", settings.notifies)
             $0.field("waitingFor", array: waitingFor) { $0.waitReason($1) }
             $0.field("forecast") { $0.forecast(forecast) }
             $0.field("failures", failures)
@@ -45,6 +48,7 @@ extension TaskRun {
             $0.field("exitStatus", exitStatus)
             $0.field("signal", signal)
             $0.field("expiration", expiration?.rawValue)
+            $0.field("missedTransfer", missedTransfer?.rawValue)
             $0.field("result", result?.rawValue)
             $0.field("cpuSeconds", seconds: processorSeconds)
         }

@@ -20,7 +20,8 @@ package struct Jobs: Sendable {
     ///   - argv: The command by absolute path, and its arguments.
     ///   - request: When it runs; identifier and host are set here.
     /// - Returns: Its name.
-    /// - Throws: `LonghaulError` `invalidRequest`, `conflict`, `storeUnavailable`.
+    /// - Throws: `LonghaulError` `invalidRequest`, `conflict`, `noSuchTransfer`,
+    ///   `storeUnavailable`.
     package func add(
         _ name: String?, _ argv: [String], _ settings: JobSettings, _ request: TaskRequest
     ) throws(LonghaulError) -> String {
@@ -62,6 +63,9 @@ package struct Jobs: Sendable {
             record.runs = try store.tasks.runs(of: job.name, host: job.name)
             // The request was withdrawn during the run.
             if let last = record.runs.first, last.endedAt == nil { record.state = .running }
+            if let missed = record.runs.first?.missedTransfer {
+                record.forecast.text += ": transfer \(missed) did not complete"
+            }
             return record
         }
         let known = try reader.record(task)

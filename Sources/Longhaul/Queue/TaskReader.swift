@@ -56,7 +56,9 @@ struct TaskReader {
         for task in try queue.store.tasks.waiting(for: host.name)
         where !task.isPaused || task.isSimulated {
             let key = task.eligibility
-            guard key.gate(in: machine.snapshot(for: key), now: now).isOpen else { continue }
+            guard key.gate(in: machine.snapshot(for: key), now: now).isOpen,
+                task.request.windowPhase(at: now, time)?.isOpen ?? true
+            else { continue }
             let at = task.timing.dueAt
             if at <= max(now, host.retryAt ?? now) {
                 due.append(
@@ -95,12 +97,20 @@ struct TaskReader {
                     .trigger,
                     required: task.request.triggers.map(\.rawValue).joined(separator: ","),
                     since: task.submittedAt))
+        } else if !task.awaits.isEmpty {
+            waits.append(try wait(forTransfers: task.awaits, since: task.submittedAt))
         } else if due > now {
             let isBackOff = task.timing.failures > 0 || task.timing.deferrals > 0
             waits.append(
                 WaitReason(
                     isBackOff ? .backoff : .earliestBegin, required: RFC3339.format(due),
                     current: RFC3339.format(now), since: task.submittedAt, nextCheck: due))
+        }
+        if let phase = task.request.windowPhase(at: now, time), !phase.isOpen {
+            waits.append(
+                WaitReason(
+                    .window, required: task.request.job?.windows?.description,
+                    current: time.clock(now), since: phase.since, nextCheck: phase.until))
         }
         let key = task.eligibility
         let gate = key.gate(in: machine.snapshot(for: key), now: now)
@@ -114,6 +124,19 @@ struct TaskReader {
             waits.append(WaitReason(.engine, required: "running", current: "none runs"))
         }
         return waits
+    }
+
+    private func wait(
+        forTransfers ids: [TransferID], since: Timestamp
+    ) throws(LonghaulError) -> WaitReason {
+        var states: [String] = []
+        for id in ids {
+            let state = try queue.transfer(id)?.state
+            states.append("\(id) is \(state?.rawValue ?? "removed")")
+        }
+        return WaitReason(
+            .transfers, required: ids.map(\.description).joined(separator: ", "),
+            current: states.joined(separator: ", "), since: since)
     }
 
     /// Reason why the host is not launched.
@@ -159,6 +182,9 @@ extension TaskRecord {
         if waitingFor.contains(where: { $0.reason == .trigger }) {
             let events = request.triggers.map(\.rawValue).joined(separator: ", ")
             return Forecast(text: "it begins when one of these happens: \(events)")
+        }
+        if let transfers = waitingFor.first(where: { $0.reason == .transfers })?.required {
+            return Forecast(text: "it begins when these transfers have completed: \(transfers)")
         }
         let preferred = waitingFor.filter(\.isPreference)
         let required = waitingFor.filter { $0.nextCheck == nil && !$0.isPreference }

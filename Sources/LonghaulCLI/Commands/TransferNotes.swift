@@ -93,7 +93,7 @@ extension WaitReason {
         switch reason {
         case .earliestBegin, .window, .power, .battery, .unmetered, .idle, .saver: true
         case .network, .backoff, .originCooldown, .storage, .concurrency, .originLimit, .engine,
-            .input, .host, .trigger:
+            .input, .host, .trigger, .transfers:
             false
         }
     }
@@ -106,7 +106,8 @@ extension WaitReason {
             .originCooldown:
             true
         case .backoff: required != nil
-        case .storage, .concurrency, .originLimit, .engine, .input, .host, .trigger: false
+        case .storage, .concurrency, .originLimit, .engine, .input, .host, .trigger, .transfers:
+            false
         }
     }
 }

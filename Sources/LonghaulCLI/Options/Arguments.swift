@@ -14,6 +14,8 @@ extension TransferState: ExpressibleByArgument {}
 
 extension TaskKind: ExpressibleByArgument {}
 
+extension SleepInhibition: ExpressibleByArgument {}
+
 /// The arguments as raw bytes. Swift's own list is repaired UTF-8: the name of one file could
 /// become the name of another.
 enum ArgumentBytes {

@@ -145,9 +145,10 @@ enum TaskFields: FieldScope {
     }
 }
 
+/// The window of a job is an option of its own: it may be several.
 enum JobFields: FieldScope {
     static let fields = ScheduleFields.fields.filter {
-        ["earliestBegin", "window", "require", "prefer", "discretionary"].contains($0.key)
+        ["earliestBegin", "require", "prefer", "discretionary"].contains($0.key)
     }
 }
 

@@ -15,6 +15,13 @@ struct JobConditionOptions: ParsableArguments {
     @OptionGroup var conditions: FieldOptions<JobFields>
 
     @Option(
+        name: .customLong("window"),
+        help: ArgumentHelp(
+            "Only then: 22:00-06:00, Sat,Sun, Mon-Fri 22:00-06:00 (several by ; or repeatable).",
+            valueName: "window"))
+    var windows: [String] = []
+
+    @Option(
         help: ArgumentHelp(
             "No run begins from then on: a time, or a duration (12h).", valueName: "when"))
     var deadline: String?
@@ -39,9 +46,9 @@ struct JobConditionOptions: ParsableArguments {
         try conditions.apply(to: &said, context)
         request.earliestBegin = said.earliestBegin
         request.requirements = said.schedule.requires
-        schedule.window = said.schedule.window
         schedule.prefers = said.schedule.prefers
         schedule.isDiscretionary = said.isDiscretionary
+        if !windows.isEmpty { schedule.windows = try OptionText.windows(windows, "--window") }
         if let deadline {
             let begin = max(request.earliestBegin ?? context.now, context.now)
             switch try OptionText.deadline(
@@ -86,6 +93,15 @@ struct JobRunOptions: ParsableArguments {
             valueName: "number"))
     var nice: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Keep an unused machine from going to sleep during a run (default: off).",
+            valueName: "off|on|on-power"))
+    var inhibitSleep: SleepInhibition = .off
+
+    @Flag(help: "Show a notification on the desktop when a run fails.")
+    var notify = false
+
     /// The variables that a command keeps of the one that made its job; `LC_*` too.
     private static let kept: Set<String> = [
         "PATH", "HOME", "LANG", "USER", "LOGNAME", "SHELL", "TZ",
@@ -123,6 +139,8 @@ struct JobRunOptions: ParsableArguments {
             }
             settings.nice = number
         }
+        settings.inhibitsSleep = inhibitSleep
+        settings.notifies = notify
         return settings
     }
 

@@ -69,7 +69,8 @@ struct HostText {
         case .backoff: "its host waited after a failure"
         case .host: "its host was attached, busy or could not be run"
         case .engine, .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle,
-            .saver, .storage, .originCooldown, .concurrency, .originLimit, .input, .trigger, nil:
+            .saver, .storage, .originCooldown, .concurrency, .originLimit, .input, .trigger,
+            .transfers, nil:
             "no engine ran in time"
         }
     }
@@ -115,19 +116,6 @@ struct HostText {
     }
 }
 
-extension LaunchEnding {
-    /// How a launch ended.
-    func text(status: Int?, _ expiration: ExpirationReason?) -> String {
-        switch self {
-        case .exited: "exit status \(status ?? 0)"
-        case .signalled: "ended by signal \(status ?? 0)"
-        case .expired: (expiration ?? .time).text
-        case .notStarted: "could not be started"
-        case .unknown: "ended, and no engine saw how"
-        }
-    }
-}
-
 extension EngineFailure {
     /// The failure as a line.
     var text: String {
@@ -135,15 +123,11 @@ extension EngineFailure {
         case .transfer(let id, let error):
             return "transfer \(id) failed: \(TerminalText.shown(Redaction.text(error.message)))"
         case .host(let host, let failure):
-            let said = ShownOutput.text(failure.output ?? "").split(separator: "\n").last
-            let how = failure.ending.text(status: failure.status, failure.expiration)
-            return "host \(TerminalText.shown(host)) failed: \(how)"
-                + (said.map { "; it said: " + TerminalText.shown(String($0)) } ?? "")
+            return "host \(TerminalText.shown(host)) failed: \(failure.how)"
+                + (failure.lastLine.map { "; it said: " + TerminalText.shown($0) } ?? "")
         case .job(let job, let failure):
-            let said = ShownOutput.text(failure.output ?? "").split(separator: "\n").last
-            let how = failure.ending.text(status: failure.status, failure.expiration)
-            return "job \(TerminalText.shown(job)) failed: \(how)"
-                + (said.map { "; it said: " + TerminalText.shown(String($0)) } ?? "")
+            return "job \(TerminalText.shown(job)) failed: \(failure.how)"
+                + (failure.lastLine.map { "; it said: " + TerminalText.shown($0) } ?? "")
                 + "; `longhaul job log \(TerminalText.shown(job))`"
         case .task(let task, let host):
             return "task \(TerminalText.shown(task)) of host \(TerminalText.shown(host)) failed"

@@ -60,7 +60,11 @@ struct JobText {
         var lines = TaskText.times(request, time)
         if let daily = request.job?.daily { lines.append("at         \(daily)") }
         lines += TaskText.triggers(request)
-        if let window = request.job?.window { lines.append("window     \(window)") }
+        if let after = request.job?.after, !after.isEmpty {
+            let ids = after.map(\.description).joined(separator: ", ")
+            lines.append("after      transfer" + (after.count > 1 ? "s \(ids)" : " \(ids)"))
+        }
+        if let windows = request.job?.windows { lines.append("window     \(windows)") }
         if let deadline = request.job?.deadline {
             lines.append("deadline   \(time.full(deadline))")
         }
@@ -78,7 +82,14 @@ struct JobText {
     }
 
     private func settings(_ settings: JobSettings) -> [String] {
-        settings.maxSeconds.map { ["max time   \(Units.duration($0))"] } ?? []
+        var lines = settings.maxSeconds.map { ["max time   \(Units.duration($0))"] } ?? []
+        switch settings.inhibitsSleep {
+        case .off: break
+        case .on: lines.append("awake      an unused machine, during a run")
+        case .onPower: lines.append("awake      an unused machine on power, during a run")
+        }
+        if settings.notifies { lines.append("notifies   when a run fails") }
+        return lines
     }
 
     private func forecast(_ job: JobRecord) -> String {
@@ -114,6 +125,9 @@ struct JobText {
 
     private func ending(_ run: TaskRun) -> String {
         if run.endedAt == nil { return "runs" }
+        if let missed = run.missedTransfer {
+            return "failed: transfer \(missed) did not complete"
+        }
         if run.launch == 0 { return "failed: its deadline passed before it could run" }
         var how = run.exitStatus.map { $0 == 0 ? "" : ", exit status \($0)" } ?? ""
         if let signal = run.signal { how = ", signal \(signal)" }

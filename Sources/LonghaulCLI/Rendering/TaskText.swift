@@ -134,16 +134,3 @@ struct TaskText {
         return run.endedAt == nil ? "runs" : "ended, and no engine saw how"
     }
 }
-
-extension ExpirationReason {
-    /// Reason for the end of a launch, as a clause.
-    var text: String {
-        switch self {
-        case .time: "ended because its time was over"
-        case .requirement: "ended because a requirement was lost"
-        case .processor: "ended because it used a processor for too long"
-        case .simulated: "ended by simulate-expiration"
-        case .cancelled: "cancelled"
-        }
-    }
-}

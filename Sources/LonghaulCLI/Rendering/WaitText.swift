@@ -69,6 +69,7 @@ struct WaitText {
         case .input: "an answer from its host"
         case .host: "its host"
         case .trigger: "a change of the machine"
+        case .transfers: wait.required.map { "transfers " + $0 } ?? "transfers"
         }
     }
 }
@@ -84,7 +85,7 @@ extension WaitReason {
         switch reason {
         case .backoff, .originCooldown, .storage: true
         case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .saver,
-            .concurrency, .originLimit, .engine, .input, .host, .trigger:
+            .concurrency, .originLimit, .engine, .input, .host, .trigger, .transfers:
             false
         }
     }
@@ -96,7 +97,7 @@ extension WaitReason.Reason {
         switch self {
         case .concurrency, .originLimit, .engine: true
         case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .saver,
-            .storage, .backoff, .originCooldown, .input, .host, .trigger:
+            .storage, .backoff, .originCooldown, .input, .host, .trigger, .transfers:
             false
         }
     }

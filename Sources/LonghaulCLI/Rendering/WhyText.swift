@@ -60,7 +60,7 @@ struct WhyText {
             return ["needs a server that answers", current].compactMap { $0 }
         case .engine where wait.since == nil: return [current ?? "none runs"]
         case .engine: return [required.map { "needs \($0)" }, current].compactMap { $0 }
-        case .storage, .input, .host, .trigger:
+        case .storage, .input, .host, .trigger, .transfers:
             return [
                 [required.map { "needs \($0)" }, current].compactMap { $0 }.joined(separator: ": ")
             ]

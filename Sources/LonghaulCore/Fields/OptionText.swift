@@ -102,6 +102,19 @@ package enum OptionText {
     }
 
     /// Several texts form one list.
+    package static func windows(
+        _ texts: [String], _ name: String
+    ) throws(LonghaulError) -> TimeWindows {
+        let text = texts.joined(separator: ";")
+        guard let windows = TimeWindows(parsing: text) else {
+            throw bad(
+                text, name,
+                "windows are 22:00-06:00, Sat,Sun or Mon-Fri 22:00-06:00, with ; between")
+        }
+        return windows
+    }
+
+    /// Several texts form one list.
     package static func needs(_ texts: [String], _ name: String) throws(LonghaulError)
         -> ConditionNeeds
     {

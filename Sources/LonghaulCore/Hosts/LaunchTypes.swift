@@ -141,6 +141,10 @@ package struct JobSettings: Hashable, Codable, Sendable {
     package var maxSeconds: Double?
     /// The job runs once; `false` = `job add` made it, and it stays.
     package var isOnce = false
+    /// When a run keeps a machine from going to sleep that nobody uses.
+    package var inhibitsSleep = SleepInhibition.off
+    /// A run that fails is told on the desktop of the user.
+    package var notifies = false
 
     package init(directory: String, environment: [String: String]) {
         self.directory = directory
@@ -149,6 +153,14 @@ package struct JobSettings: Hashable, Codable, Sendable {
 
     /// The seconds after which a run is asked to end.
     package var budget: Double { maxSeconds ?? Limits.endlessLaunchSeconds }
+}
+
+/// When a run of a job keeps the machine awake. The text is stored and printed.
+package enum SleepInhibition: String, Codable, Sendable, CaseIterable {
+    case off
+    case on
+    /// While there is external power.
+    case onPower = "on-power"
 }
 
 /// Settings for all transfers of a session, and the host that is told of them.

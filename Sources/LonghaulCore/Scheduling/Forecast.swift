@@ -147,7 +147,7 @@ private struct Holds {
             case .concurrency, .originLimit: isItsTurn = true
             case .engine: needsEngine = true
             case .earliestBegin, .window, .backoff, .originCooldown, .storage, .network, .power,
-                .battery, .unmetered, .idle, .saver, .input, .host, .trigger:
+                .battery, .unmetered, .idle, .saver, .input, .host, .trigger, .transfers:
                 break
             }
             if let next = wait.nextCheck { clock = max(clock ?? next, next) }
@@ -169,6 +169,7 @@ private struct Holds {
         case .input: "an answer from its host"
         case .host: "a free host"
         case .trigger: "a change of the machine"
+        case .transfers: "the end of other transfers"
         case .earliestBegin, .window, .backoff, .originCooldown, .storage, .concurrency,
             .originLimit, .engine:
             nil

@@ -30,3 +30,34 @@ public struct LaunchFailure: Hashable, Sendable {
         self.output = output
     }
 }
+
+extension LaunchFailure {
+    /// How it failed, as a clause.
+    package var how: String { ending.text(status: status, expiration) }
+}
+
+extension LaunchEnding {
+    /// How a launch ended.
+    package func text(status: Int?, _ expiration: ExpirationReason?) -> String {
+        switch self {
+        case .exited: "exit status \(status ?? 0)"
+        case .signalled: "ended by signal \(status ?? 0)"
+        case .expired: (expiration ?? .time).text
+        case .notStarted: "could not be started"
+        case .unknown: "ended, and no engine saw how"
+        }
+    }
+}
+
+extension ExpirationReason {
+    /// Reason for the end of a launch, as a clause.
+    package var text: String {
+        switch self {
+        case .time: "ended because its time was over"
+        case .requirement: "ended because a requirement was lost"
+        case .processor: "ended because it used a processor for too long"
+        case .simulated: "ended by simulate-expiration"
+        case .cancelled: "cancelled"
+        }
+    }
+}

@@ -1,7 +1,7 @@
 /// The part of a job's request that the request of a program does not have.
 package struct JobSchedule: Hashable, Sendable {
     /// The times at which it may run; `nil` = at any time.
-    package var window: TimeWindow?
+    package var windows: TimeWindows?
     /// Preferences, until they have kept a run waiting for a day or half of the time to the
     /// deadline; those of a repeating job, until the end of its tolerance. `nil` = the default of
     /// such a request.
@@ -13,6 +13,8 @@ package struct JobSchedule: Hashable, Sendable {
     package var retries: Int?
     /// No run begins from this moment on; `nil` = the job has no deadline.
     package var deadline: Timestamp?
+    /// The transfers that must have completed before the run. Of a job that runs once.
+    package var after: [TransferID] = []
 
     package init() {}
 
@@ -31,6 +33,11 @@ package struct JobSchedule: Hashable, Sendable {
 }
 
 extension TaskRequest {
+    /// The phase of its windows at a moment; `nil` = it may run at any time.
+    package func windowPhase(at now: Timestamp, _ time: LocalTime) -> TimeWindow.Phase? {
+        job?.windows?.phase(at: now, time)
+    }
+
     /// The end of a job's preferences, which count from `due` on; `nil` = it has none.
     package func preferencesEnd(due: Timestamp) -> Timestamp? {
         guard let job, eligibility.eligibility.hasPreferences else { return nil }
@@ -62,5 +69,16 @@ package enum RunReason: String, Sendable, CaseIterable {
     /// The names of the triggers in place of the word for them.
     package func text(triggers: [String]) -> String {
         self == .trigger && !triggers.isEmpty ? triggers.joined(separator: ",") : rawValue
+    }
+}
+
+extension SleepInhibition {
+    /// True if a run keeps the machine awake in these conditions.
+    package func holds(in conditions: Conditions) -> Bool {
+        switch self {
+        case .off: false
+        case .on: true
+        case .onPower: conditions.power.value == .external
+        }
     }
 }

@@ -101,6 +101,8 @@ public struct TaskRun: Hashable, Sendable {
     package var processorSeconds: Double?
     /// The reason why a run of a job began; `nil` = a run of a host.
     package var reason: RunReason?
+    /// The transfer without which the job ended before its run; `nil` = it did not.
+    package var missedTransfer: TransferID?
 
     /// The result is a failure, or the end counts as one.
     package var hasFailed: Bool {
@@ -197,15 +199,12 @@ public struct TaskRequest: Hashable, Sendable {
         return nil
     }
 
-    /// Conditions of the request, besides time and its host. A request that repeats prefers a good
-    /// moment as long as its tolerance lasts.
+    /// Conditions of the request, besides time, windows and its host. A request that repeats
+    /// prefers a good moment as long as its tolerance lasts.
     package var eligibility: EligibilityKey {
         var schedule = TransferSchedule()
         schedule.requires = requirements
-        if let job {
-            schedule.window = job.window
-            schedule.prefers = job.prefers
-        }
+        schedule.prefers = job?.prefers
         let isDiscretionary = job?.isDiscretionary ?? false
         if schedule.prefers == nil, !isDiscretionary, repetition.map({ $0.slack > 0 }) ?? false {
             schedule.prefers = ConditionNeeds(

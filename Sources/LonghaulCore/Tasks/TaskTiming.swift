@@ -33,7 +33,7 @@ extension TaskTiming {
         _ time: LocalTime = .utc
     ) {
         let begin = max(now, request.earliestBegin ?? now)
-        guard !request.isStanding else {
+        guard !request.isStanding, request.job?.after.isEmpty ?? true else {
             self.init(dueAt: .distantFuture)
             lastStart = replaced?.lastStart
             return
@@ -65,6 +65,13 @@ extension TaskTiming {
         window = replaced?.window.flatMap { $0 <= last + repetition.interval ? $0 : nil }
         moveOn(repetition, place: place, now: now)
         hold(until: begin)
+    }
+
+    /// All transfers have completed that the request had to wait for.
+    package mutating func endWait(of request: TaskRequest, now: Timestamp) {
+        dueAt = max(now, request.earliestBegin ?? now)
+        mayBeginAt = dueAt
+        waivesAt = request.preferencesEnd(due: dueAt)
     }
 
     private mutating func hold(until begin: Timestamp) {

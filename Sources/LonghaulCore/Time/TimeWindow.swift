@@ -53,7 +53,7 @@ public struct TimeWindow: Hashable, Sendable {
     }
 
     /// The one that opens on a day (counted from 1970-01-01, local).
-    private func occurrence(
+    func occurrence(
         on day: Int64, _ time: LocalTime
     ) -> (opens: Timestamp, closes: Timestamp) {
         let opens = time.first(day: day, minute: start)

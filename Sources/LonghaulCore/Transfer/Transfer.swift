@@ -264,6 +264,8 @@ public struct WaitReason: Hashable, Codable, Sendable {
         case host
         /// A standing request waits for the machine to change.
         case trigger
+        /// A job waits for the end of transfers.
+        case transfers
     }
 
     /// Kind of the reason.

@@ -38,6 +38,29 @@ struct KeptLaunch {
         }
     }
 
+    /// The moments at which the launch needs a turn.
+    func moments(now: Moment, _ time: LocalTime) -> [Instant] {
+        var moments = [endsAt, processor.sampleAt].compactMap { $0 }
+        if endsAt == nil || isExpired { return moments }
+        for task in tasks {
+            guard let closes = task.closesAt(now: now.wall, time) else { continue }
+            moments.append(now.monotonic + max(0, closes - now.wall))
+        }
+        return moments
+    }
+
+    /// The conditions that the launch depends on. A task that does not expire when they are lost is
+    /// told of it: its process reads what this engine has published.
+    var interest: ConditionNeeds {
+        let sleep = ConditionNeeds(power: job?.inhibitsSleep == .onPower)
+        return tasks.reduce(sleep) { $0.union($1.required.interest) }
+    }
+
+    /// True if its run keeps the machine awake.
+    func keepsAwake(in conditions: Conditions) -> Bool {
+        endsAt != nil && job?.inhibitsSleep.holds(in: conditions) ?? false
+    }
+
     /// Seconds from the request to end to the kill. The supervisor of a job kills first.
     var grace: Double {
         job.map { $0.graceSeconds + Limits.jobSupervisorSeconds } ?? Limits.launchGraceSeconds

@@ -136,6 +136,8 @@ struct RunningTask {
     let identifier: String
     /// Conditions that must hold while the task runs.
     let required: EligibilityKey
+    /// The times within which the run of a job is to be; `nil` = any.
+    let windows: TimeWindows?
     let expires: Bool
     let isProcessing: Bool
 
@@ -143,9 +145,23 @@ struct RunningTask {
     init(_ task: StoredTask, isAsked: Bool = false) {
         identifier = task.request.identifier
         required = task.request.eligibility.eligibility.waived
+        windows = task.request.job?.windows
         expires =
             task.kind != .wakeUp && task.request.expiresWhenRequirementIsLost && !isAsked
         isProcessing = task.kind == .processing
+    }
+
+    /// The task has lost what it needs, and is to end.
+    func isLost(in conditions: ConditionSnapshot, now: Timestamp) -> Bool {
+        if !expires { return false }
+        if let windows, !windows.phase(at: now, conditions.time).isOpen { return true }
+        return conditions.conditions.hasSeen(required.interest)
+            && !required.gate(in: conditions, now: now, isRunning: true).isOpen
+    }
+
+    /// The moment at which its window closes; `nil` = it has none, or goes on then.
+    func closesAt(now: Timestamp, _ time: LocalTime) -> Timestamp? {
+        expires ? windows?.phase(at: now, time).until : nil
     }
 
     /// Work of this kind may use the processor as long as there is external power.
@@ -164,4 +180,6 @@ package struct HostOutlook: Hashable, Sendable {
     package var triggers = TriggerSet(rawValue: 0)
     /// The conditions that decide about tasks.
     package var interest = ConditionNeeds()
+    /// A run of a job keeps the machine awake.
+    package var keepsAwake = false
 }

@@ -167,10 +167,7 @@ struct Launches {
             guard var launch = launches[id], launch.endsAt != nil, !launch.isExpired else {
                 continue
             }
-            let isLost = launch.tasks.contains { task in
-                task.expires && conditions.conditions.hasSeen(task.required.interest)
-                    && !task.required.gate(in: conditions, now: now.wall, isRunning: true).isOpen
-            }
+            let isLost = launch.tasks.contains { $0.isLost(in: conditions, now: now.wall) }
             var reason: ExpirationReason? = isLost ? .requirement : nil
             if let at = launch.processor.sampleAt, at <= now.monotonic {
                 launch.processor.sampleAt = now.monotonic + Limits.processorSampleSeconds
@@ -403,10 +400,12 @@ struct Launches {
                     budget: launch.deadline - launch.startedAt,
                     job: try writer.store.hosts.find(launch.host)?.settings.job)
                 var tasks: [StoredTask] = []
+                var isAsked = false
                 try writer.transaction(.relaxed) { tx in
                     tasks = try tx.tasks.carried(by: launch.id)
+                    isAsked = try tx.tasks.isAsked(launch.id)
                 }
-                kept.tasks = tasks.map { RunningTask($0) }
+                kept.tasks = tasks.map { RunningTask($0, isAsked: isAsked) }
                 kept.watchProcessor(from: now.monotonic)
                 kept.endsAt = now.monotonic + max(0, left)
                 kept.isAdopted = true
@@ -437,25 +436,23 @@ struct Launches {
     /// When hosts need a turn.
     func wakeAt(now: Moment) -> Instant? {
         let end = launches.flatMap { id, launch in
-            hasEnded(id) ? [] : [launch.endsAt, launch.processor.sampleAt].compactMap { $0 }
+            hasEnded(id) ? [] : launch.moments(now: now, time)
         }.min()
         if let retryAt = writer.retryAt ?? retryAt { return min(retryAt, end ?? retryAt) }
         let check = decision.nextCheck.map { now.monotonic + max(0, $0 - now.wall) }
         return [check, end].compactMap { $0 }.min()
     }
 
-    var outlook: HostOutlook {
+    func outlook(in conditions: Conditions) -> HostOutlook {
         HostOutlook(
             isBusy: !launches.isEmpty, nextLaunch: decision.nextLaunch,
             hasPendingTasks: tasks.head.hasPending, triggers: tasks.head.triggers,
-            interest: interest)
+            interest: interest,
+            keepsAwake: launches.values.contains { $0.keepsAwake(in: conditions) })
     }
 
-    /// The conditions that waiting and running tasks depend on. A task that does not expire when
-    /// they are lost is told of it: its process reads what this engine has published.
-    private var interest: ConditionNeeds {
-        launches.values.flatMap(\.tasks).reduce(tasks.head.interest) {
-            $0.union($1.required.interest)
-        }
+    /// The conditions that waiting and running tasks depend on.
+    var interest: ConditionNeeds {
+        launches.values.reduce(tasks.head.interest) { $0.union($1.interest) }
     }
 }

@@ -61,6 +61,7 @@ struct EngineLife {
             guardsIdleness = outcome.runsWhileIdle
             conditions.guardIdleness(guardsIdleness)
         }
+        sleep.keepAwake(outcome.hosts.keepsAwake, conditions)
         let wakes = [
             holdRate(now: now),
             sleep.afterTurn(engine, isQuiet: outcome.isQuiet, conditions, now: now),

@@ -10,6 +10,7 @@ struct SleepInhibitor {
     private var lyingSince: Instant?
     private var busySince: Instant?
     private(set) var isAttending = false
+    private var isKeptAwake = false
 
     /// Returns whether the engine is to leave for good.
     mutating func respond(to event: MachineEvent, _ engine: Engine, now: Moment) -> Bool {
@@ -55,6 +56,13 @@ struct SleepInhibitor {
         }
         guard let busySince, !attends else { return nil }
         return busySince + Limits.inhibitAfterSeconds
+    }
+
+    /// Lets an unused machine go to sleep, or keeps it from that.
+    mutating func keepAwake(_ isWanted: Bool, _ conditions: any ConditionsPort) {
+        if isWanted == isKeptAwake { return }
+        isKeptAwake = isWanted
+        conditions.keepAwake(isWanted)
     }
 
     private mutating func wakeUp(_ engine: Engine, now: Moment) {

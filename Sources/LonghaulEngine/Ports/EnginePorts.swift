@@ -40,6 +40,10 @@ package protocol ConditionsPort: Sendable {
     /// within about a second, also where it must be polled for. Returns at once.
     func guardIdleness(_ isWanted: Bool)
 
+    /// Keeps the machine, while nobody uses it, from going to sleep, as far as that is possible.
+    /// Returns at once.
+    func keepAwake(_ isWanted: Bool)
+
     /// Names the conditions that are of interest from now on. Reads them once, and waits for that
     /// for about a second at most. A condition that cannot be read, or is of no interest, is
     /// unknown.

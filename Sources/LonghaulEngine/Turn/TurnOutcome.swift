@@ -39,11 +39,11 @@ extension Engine {
             nextReady: schedule.due.ready,
             nextReadyBesidesStorage: schedule.due.readyBesidesStorage,
             waitsForConditions: triggers.holdsBack,
-            interest: triggers.interest.union(launches.outlook.interest),
+            interest: triggers.interest.union(launches.interest),
             runsWhileIdle: triggers.interest.idle && fetches.runsWhileIdle,
             isWellAhead: prefetch.isWellAhead(origins, now: now),
             isBehind: intents.isBehind && intents.isDue && writer.retryAt == nil,
-            hosts: launches.outlook)
+            hosts: launches.outlook(in: machine.conditions))
     }
 
     private func wakeAt(now: Moment) -> Instant? {

@@ -10,6 +10,8 @@ final class ConditionOrders: Sendable {
         var overrides = ConditionOverrides()
         /// Why the machine is to wait; shown by `systemd-inhibit --list`.
         var delayReason = "Transfers are saved"
+        /// Why the machine is not to go to sleep by itself.
+        var awakeReason = "A job runs"
         /// A single request to read the conditions for which no notification exists.
         var looksAnew = false
         /// Counts the changes.

@@ -68,7 +68,7 @@ final class ConditionsLoop {
 
     private func followBus(_ now: Instant) {
         if needed.isEmpty { return leaveBus() }
-        login.idleLock.reason = needed.contains(.stayAwake) ? wants.delayReason : nil
+        login.idleLock.reason = needed.contains(.stayAwake) ? wants.awakeReason : nil
         login.delayReason = needed.contains(.machineEvents) ? wants.delayReason : nil
         do throws(SystemFailure) {
             guard let bus = try connected(now) else { return }

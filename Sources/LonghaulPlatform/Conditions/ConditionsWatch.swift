@@ -79,7 +79,7 @@ package final class ConditionsWatch: Sendable {
     package func keepMachineAwake(reason: String) {
         orders.change { wants in
             wants.interest = .stayAwake
-            wants.delayReason = reason
+            wants.awakeReason = reason
         }
     }
 

@@ -54,7 +54,7 @@ final class LoginService {
         let asked = round
         var call = inhibit
         // logind's default polkit rules allow delays to every user, with a session or without.
-        call.texts = ["sleep:shutdown", "Longhaul", delayReason, "delay"]
+        call.arguments = .texts("sleep:shutdown", "Longhaul", delayReason, "delay")
         // If the call fails, the connection is about to end.
         try? bus.call(call) { [unowned self] reply in
             guard asked == round else { return }
@@ -141,7 +141,7 @@ final class IdleLock {
         if hasAsked { return }
         hasAsked = true
         var call = call
-        call.texts = ["idle", "Longhaul", reason, "block"]
+        call.arguments = .texts("idle", "Longhaul", reason, "block")
         // If the call fails, the connection is about to end.
         try? bus.call(call) { [unowned self] reply in
             guard hasAsked else { return }

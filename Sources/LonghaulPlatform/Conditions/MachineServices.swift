@@ -52,7 +52,7 @@ final class NetworkService {
         var call = BusConnection.Call(
             destination: Self.name, path: Self.path, interface: Self.name,
             member: "GetDeviceByIpIface")
-        call.texts = [interface]
+        call.arguments = .texts(interface)
         // If the call fails, the connection is about to end; the same below.
         try? bus.call(call) { [unowned self, unowned bus] reply in
             guard asked == interface else { return }
@@ -88,7 +88,7 @@ final class NetworkService {
         var call = BusConnection.Call(
             destination: Self.name, path: path, interface: "org.freedesktop.DBus.Properties",
             member: "Get")
-        call.texts = [interface, property]
+        call.arguments = .texts(interface, property)
         try? bus.call(call, onReply: handle)
     }
 

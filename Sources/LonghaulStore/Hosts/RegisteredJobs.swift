@@ -25,7 +25,7 @@ package struct RegisteredJobs {
     ///
     /// - Returns: Its name.
     /// - Throws: `conflict` when a host has the name, or, for a job that runs once, a job that has
-    ///   not ended.
+    ///   not ended, and for one after transfers when one of them has failed; `noSuchTransfer`.
     package func add(
         _ new: NewJob, now: Timestamp, _ time: LocalTime
     ) throws(LonghaulError) -> String {
@@ -83,12 +83,15 @@ package struct RegisteredJobs {
         var before = replaced?.timing ?? running?.timing
         // The one that runs now counts as a run of this one.
         if let started = running?.startedAt { before?.lastStart = started }
-        let timing = TaskTiming(
+        var timing = TaskTiming(
             request, replacing: before, place: try rows.place(), now: now, time)
+        let after = request.job?.after ?? []
+        let awaits = try AwaitedTransfers(connection).open(among: after)
+        if !after.isEmpty, awaits.isEmpty { timing.endWait(of: request, now: now) }
         if let replaced { try rows.delete(replaced.id) }
         let isPaused = replaced?.isPaused ?? running?.isPaused ?? false
         _ = try rows.insert(
-            request, timing, isPaused: isPaused, isAsked: isAsked, now: now)
+            request, timing, isPaused: isPaused, isAsked: isAsked, awaits: awaits, now: now)
     }
 
     /// The requests of a job that wait or run, what runs first.

@@ -27,6 +27,8 @@ package struct StoredTask: Sendable {
     /// The run that carries it is to be cancelled.
     package var isCancelled = false
     package var isPaused = false
+    /// The transfers that must complete before it is due.
+    package var awaits: [TransferID] = []
 }
 
 extension StoredTask {
@@ -132,25 +134,28 @@ private struct JobDefinition: Codable {
     var minute: Int?
     var days: Int?
     var retries: Int?
+    var after: [Int64]?
 
     init(_ schedule: JobSchedule) {
-        window = schedule.window?.description
+        window = schedule.windows?.description
         prefers = schedule.prefers?.names.joined(separator: ",")
         isDiscretionary = schedule.isDiscretionary ? true : nil
         minute = schedule.daily?.minute
         days = schedule.daily?.days.bits
         retries = schedule.retries
+        after = schedule.after.isEmpty ? nil : schedule.after.map(\.rawValue)
     }
 
     var schedule: JobSchedule {
         var schedule = JobSchedule()
-        schedule.window = window.flatMap { TimeWindow(parsing: $0) }
+        schedule.windows = window.flatMap { TimeWindows(parsing: $0) }
         schedule.prefers = prefers.flatMap { ConditionNeeds(parsing: $0) }
         schedule.isDiscretionary = isDiscretionary == true
         schedule.daily = minute.map { minute in
             DailyMoment(minute: minute, days: days.flatMap(Weekdays.init(storedBits:)) ?? .all)
         }
         schedule.retries = retries
+        schedule.after = (after ?? []).map(TransferID.init(rawValue:))
         return schedule
     }
 }
@@ -164,7 +169,7 @@ enum TaskColumns {
         SELECT id, host, identifier, kind, definition, payload, urgent, expiresAt, submittedAt, \
         eligibility, readyAt, dueAt, mayBeginAt, waivesAt, windowAt, lastStart, failures, \
         deferrals, writtenAt, trigger, triggeredAt, launch, startedAt, firedBy, firedAt, \
-        simulated, emptyRuns, paused FROM task
+        simulated, emptyRuns, paused, awaits FROM task
         """
 
     static func read(_ row: StoredRow) -> StoredTask {
@@ -194,6 +199,7 @@ enum TaskColumns {
             isSimulated: row.bool(25))
         task.isCancelled = row.int(25) == 2
         task.isPaused = row.bool(27)
+        task.awaits = AwaitedTransfers.ids(row.optionalText(28) ?? "")
         return task
     }
 

@@ -45,21 +45,24 @@ struct TaskRows {
 
     /// Records a request that waits for its host, which is known.
     ///
-    /// - Parameter isAsked: A client wants it to begin, whatever it waits for.
+    /// - Parameters:
+    ///   - isAsked: A client wants it to begin, whatever it waits for.
+    ///   - awaits: The transfers that must complete before it is due.
     func insert(
         _ request: TaskRequest, _ timing: TaskTiming, isPaused: Bool = false,
-        isAsked: Bool = false, now: Timestamp
+        isAsked: Bool = false, awaits: [TransferID] = [], now: Timestamp
     ) throws -> StoredTask {
         try connection.run(
             """
             INSERT INTO task (host, identifier, kind, definition, payload, triggers, \
             submittedAt, eligibility, readyAt, dueAt, mayBeginAt, writtenAt, expiresAt, paused, \
-            simulated) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?9, ?7, ?10, ?11, ?12)
+            simulated, awaits) \
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?9, ?7, ?10, ?11, ?12, ?13)
             """, request.host, request.identifier,
             (request.kind == .refresh ? DueTask.Kind.refresh : .processing).rawValue,
             request.definition, request.payload, TriggerSet(request.triggers).rawValue, now,
             request.eligibility.eligibility.rawValue, timing.dueAt, request.job?.deadline,
-            isPaused, isAsked)
+            isPaused, isAsked, AwaitedTransfers.text(awaits))
         let id = TaskID(rawValue: connection.lastInsertedRowID)
         try write(timing, of: id, now: now)
         guard let task = try find(id) else {

@@ -49,6 +49,25 @@ struct TaskRunRows {
         try forgetOld(of: task)
     }
 
+    /// A transfer did not complete, after which the job was to run: it has failed without a run.
+    func missTransfer(_ task: StoredTask, _ transfer: TransferID, now: Timestamp) throws {
+        try connection.run(
+            """
+            INSERT INTO taskRun (host, identifier, kind, launch, startedAt, endedAt, result, \
+            missedTransfer) VALUES (?1, ?2, ?3, 0, ?4, ?4, ?5, ?6)
+            """, task.host, task.request.identifier, task.request.kind.rawValue, now,
+            TaskResult.failure.rawValue, transfer.rawValue)
+        try forgetOld(of: task)
+    }
+
+    /// True if a client asked for the run of this launch.
+    func isAsked(_ launch: LaunchID) throws -> Bool {
+        try connection.first(
+            "SELECT EXISTS (SELECT 1 FROM taskRun INDEXED BY taskRunByLaunch WHERE launch = ?1 "
+                + "AND reason = ?2)", launch, RunReason.asked.rawValue
+        ) { $0.bool(0) } ?? false
+    }
+
     private func forgetOld(of task: StoredTask) throws {
         try connection.run(
             """
@@ -63,7 +82,7 @@ struct TaskRunRows {
             """
             SELECT r.launch, r.trigger, r.startedAt, r.endedAt, r.result, r.expiration, r.kind, \
             CASE l.ending WHEN ?4 THEN l.status END, CASE l.ending WHEN ?5 THEN l.status END, \
-            l.processorSeconds, r.reason \
+            l.processorSeconds, r.reason, r.missedTransfer \
             FROM taskRun r INDEXED BY taskRunByTask LEFT JOIN launch l ON l.id = r.launch \
             WHERE r.host = ?1 AND r.identifier = ?2 ORDER BY r.id DESC LIMIT ?3
             """, host, identifier, limit, LaunchEnding.exited.rawValue,
@@ -79,6 +98,7 @@ struct TaskRunRows {
             run.signal = row.optionalInt(8)
             run.processorSeconds = row.optionalDouble(9)
             run.reason = row.optionalText(10).flatMap(RunReason.init(rawValue:))
+            run.missedTransfer = row.optionalInt64(11).map(TransferID.init(rawValue:))
             return run
         }
     }

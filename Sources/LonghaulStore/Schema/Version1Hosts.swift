@@ -174,7 +174,9 @@ enum Version1Hosts {
           -- The triggers that were handed over, as in trigger.
           firedBy TEXT,
           -- When the last of them happened.
-          firedAt INTEGER
+          firedAt INTEGER,
+          -- The transfers that a job still waits for: ids with commas between; NULL = for none.
+          awaits TEXT
         ) STRICT
         """,
         """
@@ -187,7 +189,7 @@ enum Version1Hosts {
           identifier TEXT NOT NULL,
           -- refresh, processing.
           kind TEXT NOT NULL,
-          -- launch.id; 0 = there was none: the deadline had passed.
+          -- launch.id; 0 = there was none: the deadline had passed, or a transfer was missed.
           launch INTEGER NOT NULL,
           -- Why the run of a job began (RunReason); NULL = it is no job's.
           reason TEXT,
@@ -200,7 +202,9 @@ enum Version1Hosts {
           -- success, failure, deferred, noData; NULL = none was told.
           result TEXT,
           -- Why the launch was asked to end.
-          expiration TEXT
+          expiration TEXT,
+          -- The transfer that did not complete, after which the job was to run; NULL = none.
+          missedTransfer INTEGER
         ) STRICT
         """,
         """
@@ -244,6 +248,7 @@ enum Version1Hosts {
         """,
         "CREATE INDEX taskPutOff ON task (host) WHERE launch IS NULL AND readyAt <> dueAt",
         "CREATE INDEX taskStanding ON task (triggers) WHERE triggers <> 0",
+        "CREATE INDEX taskAwaits ON task (awaits) WHERE awaits IS NOT NULL",
         "CREATE INDEX taskDeferred ON task (deferrals) WHERE launch IS NULL AND deferrals > 0",
         "CREATE INDEX taskSimulated ON task (simulated) WHERE simulated > 0",
         "CREATE INDEX taskByLaunch ON task (launch) WHERE launch IS NOT NULL",

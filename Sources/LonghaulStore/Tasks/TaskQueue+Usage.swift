@@ -23,6 +23,26 @@ extension TaskQueue {
         due = begins
         return first
     }
+
+    /// Jobs outside of their windows are put off until these open.
+    ///
+    /// - Returns: When the first of them begins.
+    func holdJobs(
+        _ due: inout [StoredTask], now: Timestamp, _ time: LocalTime
+    ) throws -> Timestamp? {
+        var first: Timestamp?
+        var begins: [StoredTask] = []
+        for task in due {
+            guard let phase = task.request.windowPhase(at: now, time), !phase.isOpen else {
+                begins.append(task)
+                continue
+            }
+            try putOff(task.id, until: phase.until)
+            first = min(first ?? phase.until, phase.until)
+        }
+        due = begins
+        return first
+    }
 }
 
 extension TaskRows {

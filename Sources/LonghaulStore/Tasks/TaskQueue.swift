@@ -46,6 +46,7 @@ package struct TaskQueue {
         var head = TaskHead()
         try waive(now: now)
         try dropExpired(now: now)
+        try followTransfers(now: now)
         var moments = [try nextChange()]
         for key in try keys() {
             head.hasPending = true
@@ -64,6 +65,7 @@ package struct TaskQueue {
             moments.append(try next(key, now))
         }
         moments.append(try holdRefreshes(&head.due, now: now, time))
+        moments.append(try holdJobs(&head.due, now: now, time))
         try addCompanions(&head, now: now, isOpen: isOpen)
         // A host that cannot be launched is looked at again and again, which counts for nothing.
         let begins = head.due.contains {
@@ -177,7 +179,9 @@ package struct TaskQueue {
                 AND paused = 0 AND mayBeginAt <= ?1 AND readyAt > ?1 LIMIT ?2
                 """, now, Limits.tasksPerDecision, read: TaskColumns.read
         ).filter { task in
-            guard !known.contains(task.id), isOpen(task.eligibility) else { return false }
+            guard !known.contains(task.id), isOpen(task.eligibility),
+                task.request.windowPhase(at: now, time)?.isOpen ?? true
+            else { return false }
             var early = task
             early.timing.dueAt = now
             let learnt = try rows.refreshTiming(of: early, now: now, time)
@@ -304,8 +308,8 @@ package struct TaskQueue {
             try connection.run(
                 """
                 UPDATE task SET launch = ?2, startedAt = ?3, firedBy = trigger, \
-                firedAt = triggeredAt, trigger = NULL, triggeredAt = NULL, simulated = 0 \
-                WHERE id = ?1
+                firedAt = triggeredAt, trigger = NULL, triggeredAt = NULL, simulated = 0, \
+                awaits = NULL WHERE id = ?1
                 """, id, launch, now)
             if task.kind == .wakeUp { continue }
             try runs.begin(task, in: launch, now: now)

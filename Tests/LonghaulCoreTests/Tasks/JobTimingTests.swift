@@ -198,4 +198,24 @@ import Testing
         often.job?.prefers = ConditionNeeds()
         #expect(often.eligibility.eligibility.laneNeeds.preferred.isEmpty)
     }
+
+    // MARK: - Transfers
+
+    @Test func aJobAfterTransfersIsDueWhenTheyHaveCompleted() throws {
+        var request = job {
+            $0.job?.after = [TransferID(rawValue: 7)]
+            $0.job?.isDiscretionary = true
+        }
+        var timing = TaskTiming(request, replacing: nil, place: 0, now: Self.noon)
+        #expect(timing.dueAt == .distantFuture && timing.mayBeginAt == .distantFuture)
+        // No clock and no `host reset` makes it due.
+        timing.follow(Self.noon, now: Self.noon + -9 * Self.hour)
+        timing.forgive(nil, now: Self.noon)
+        #expect(timing.dueAt == .distantFuture)
+        timing.endWait(of: request, now: Self.noon + 60)
+        #expect(timing.dueAt == Self.noon + 60 && timing.waivesAt == Self.noon + 60 + 86_400)
+        request.earliestBegin = Self.noon + Self.hour
+        timing.endWait(of: request, now: Self.noon + 60)
+        #expect(timing.dueAt == Self.noon + Self.hour && timing.mayBeginAt == timing.dueAt)
+    }
 }

@@ -50,7 +50,7 @@ package final class MockBus {
     }
 
     package enum Service: Sendable {
-        case upower, networkManager, logind, powerProfiles
+        case upower, networkManager, logind, powerProfiles, notifications
 
         var template: String {
             switch self {
@@ -58,6 +58,7 @@ package final class MockBus {
             case .networkManager: "networkmanager"
             case .logind: "logind"
             case .powerProfiles: "power_profiles_daemon"
+            case .notifications: "notification_daemon"
             }
         }
 
@@ -67,6 +68,7 @@ package final class MockBus {
             case .networkManager: "org.freedesktop.NetworkManager"
             case .logind: "org.freedesktop.login1"
             case .powerProfiles: "net.hadess.PowerProfiles"
+            case .notifications: "org.freedesktop.Notifications"
             }
         }
 
@@ -109,7 +111,8 @@ package final class MockBus {
             """)
     }
 
-    /// Whether logind's mock keeps the machine awake for so many reads of transfers.
+    /// Whether logind's mock keeps the machine awake for so many readers of transfers and engines
+    /// with jobs.
     package func idleLocks(_ count: Int) throws -> Bool {
         try run(
             """
@@ -145,13 +148,15 @@ package final class MockBus {
         ).reap() == .exited(0)
     }
 
-    private var environment: [String: String] { ["DBUS_SYSTEM_BUS_ADDRESS": address] }
+    private var environment: [String: String] {
+        ["DBUS_SYSTEM_BUS_ADDRESS": address, "DBUS_SESSION_BUS_ADDRESS": address]
+    }
 }
 
 extension MockBus.Service {
     fileprivate var interface: String {
         switch self {
-        case .upower, .networkManager, .powerProfiles: name
+        case .upower, .networkManager, .powerProfiles, .notifications: name
         case .logind: "org.freedesktop.login1.Manager"
         }
     }

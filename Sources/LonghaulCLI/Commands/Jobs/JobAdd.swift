@@ -105,8 +105,12 @@ struct JobOnce: ConsoleCommand {
             Prints the name of the job. A run that fails is tried again until it succeeds or its \
             deadline has passed. What is left of the job is removed by `job remove`.
 
+            With --after it runs when these transfers have completed. If one of them fails or is \
+            cancelled, the job ends without a run, as failed.
+
               longhaul job once --require power,idle -- make -C ~/src/main check
               longhaul job once --earliest 22:00 --deadline 12h -- apt-get -yd upgrade
+              longhaul job once --after 7 -- tar -xf big.tar.gz -C /srv
 
             \(ExitStatus.help([.done, .refused, .usage, .storeUnavailable]))
             """)
@@ -119,6 +123,13 @@ struct JobOnce: ConsoleCommand {
     @Option(help: "Its name (default: job-N).")
     var name: String?
 
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp(
+            "When these transfers have completed (several, repeatable).", valueName: "ids"),
+        completion: Candidates.ids)
+    var after: [TransferID] = []
+
     @OptionGroup var when: JobConditionOptions
     @OptionGroup var how: JobRunOptions
     @OptionGroup var start: StartOptions
@@ -129,10 +140,11 @@ struct JobOnce: ConsoleCommand {
         let context = InputContext.current()
         var settings = try how.settings(context)
         settings.isOnce = true
+        var request = try when.request(context)
+        request.job?.after = Array(Set(after)).sorted()
         let queue = try TransferQueue()
         let name = try queue.jobs.add(
-            name, try JobRunOptions.command(command, context), settings,
-            try when.request(context))
+            name, try JobRunOptions.command(command, context), settings, request)
         start.start(queue, on: console)
         if console.isJSON {
             let job = try queue.jobs.find(name)

@@ -56,6 +56,18 @@ final class BusConnection {
         }
     }
 
+    /// An argument of a call, by its type.
+    enum Argument {
+        /// `s`
+        case text(String)
+        /// `u`
+        case number(UInt32)
+        /// `i`
+        case signed(Int32)
+        /// An empty array of elements of this type: `s`, `{sv}`.
+        case empty(String)
+    }
+
     struct Call {
         var destination: String
         var path: String
@@ -63,7 +75,7 @@ final class BusConnection {
         var member: String
         /// The bus may start the service that is called.
         var startsService = false
-        var texts: [String] = []
+        var arguments: [Argument] = []
         var seconds: Double = 10
     }
 
@@ -78,11 +90,9 @@ final class BusConnection {
         try check(
             sd_bus_message_set_auto_start(message, call.startsService ? 1 : 0),
             "sd_bus_message_set_auto_start", call.member)
-        for text in call.texts {
+        for argument in call.arguments {
             try check(
-                text.withCString {
-                    sd_bus_message_append_basic(message, CChar(UInt8(ascii: "s")), $0)
-                }, "sd_bus_message_append_basic", call.member)
+                Self.append(argument, to: message), "sd_bus_message_append_basic", call.member)
         }
         var slot: OpaquePointer?
         let box = Unmanaged.passRetained(Box(onReply))
@@ -90,6 +100,25 @@ final class BusConnection {
             bus, &slot, message, Self.receive, box.toOpaque(),
             UInt64(Int64(bounding: max(0, call.seconds) * 1e6)))
         try keep(slot, box, answer, "sd_bus_call_async", call.member)
+    }
+
+    private static func append(_ argument: Argument, to message: OpaquePointer?) -> Int32 {
+        func code(_ type: Unicode.Scalar) -> CChar { CChar(UInt8(ascii: type)) }
+        switch argument {
+        case .text(let text):
+            return text.withCString { sd_bus_message_append_basic(message, code("s"), $0) }
+        case .number(let number):
+            return withUnsafePointer(to: number) {
+                sd_bus_message_append_basic(message, code("u"), $0)
+            }
+        case .signed(let number):
+            return withUnsafePointer(to: number) {
+                sd_bus_message_append_basic(message, code("i"), $0)
+            }
+        case .empty(let type):
+            let opened = sd_bus_message_open_container(message, code("a"), type)
+            return opened < 0 ? opened : sd_bus_message_close_container(message)
+        }
     }
 
     /// `onSignal` is called for each message that matches the rule.
@@ -134,5 +163,11 @@ final class BusConnection {
         sd_bus_slot_set_floating(slot, 1)
         // Drops this reference; the connection holds its own.
         sd_bus_slot_unref(slot)
+    }
+}
+
+extension [BusConnection.Argument] {
+    static func texts(_ texts: String...) -> [BusConnection.Argument] {
+        texts.map { .text($0) }
     }
 }

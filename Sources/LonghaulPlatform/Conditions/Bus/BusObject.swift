@@ -51,7 +51,7 @@ final class BusObject {
         var call = BusConnection.Call(
             destination: service, path: path, interface: "org.freedesktop.DBus.Properties",
             member: "GetAll")
-        call.texts = [interface]
+        call.arguments = .texts(interface)
         call.startsService = startsService
         try bus.call(call) { [unowned self] reply in
             guard question == asked else { return }

@@ -1,0 +1,89 @@
+/// Parts of the week in local time, one at least: `22:00-06:00`, `Mon-Fri 22:00-06:00;Sat,Sun`.
+///
+/// A window over midnight belongs to the day on which it opens. Windows that overlap, or follow
+/// each other without a gap, are one.
+package struct TimeWindows: Hashable, Sendable {
+    /// A window of some days of the week.
+    private struct Part: Hashable {
+        var days: Weekdays
+        /// `nil` = all day.
+        var window: TimeWindow?
+    }
+
+    private let parts: [Part]
+
+    /// Reads windows with semicolons between: each is days, a time of day, or both with a space
+    /// between. `nil` for anything else.
+    package init?(parsing text: some StringProtocol) {
+        var parts: [Part] = []
+        for item in text.split(separator: ";", omittingEmptySubsequences: false) {
+            let words = item.split(separator: " ")
+            guard (1...2).contains(words.count), parts.count < Limits.windowsPerRequest else {
+                return nil
+            }
+            let window = TimeWindow(parsing: words[words.count - 1])
+            let days = Weekdays(parsing: words[0])
+            // Two words are days and a time; a single one is either.
+            guard words.count == 1 || window != nil && days != nil, window != nil || days != nil
+            else { return nil }
+            parts.append(Part(days: days ?? .all, window: window))
+        }
+        self.parts = parts
+    }
+
+    /// The relation to the present moment. Windows that are always open close when the moment is
+    /// looked at next, some days from now.
+    package func phase(at now: Timestamp, _ time: LocalTime) -> TimeWindow.Phase {
+        let today = time.day(of: now)
+        var closed: Timestamp?
+        for (opens, closes) in occurrences(in: (today - 8)...(today + 8), time) {
+            if now < opens {
+                return TimeWindow.Phase(
+                    isOpen: false, since: closed ?? opens + -86_400, until: opens)
+            }
+            if now < closes {
+                return TimeWindow.Phase(isOpen: true, since: opens, until: closes)
+            }
+            closed = closes
+        }
+        preconditionFailure("a window opens every week")
+    }
+
+    /// The windows of these days (counted from 1970-01-01, local) in order, those that touch as
+    /// one.
+    private func occurrences(
+        in days: ClosedRange<Int64>, _ time: LocalTime
+    ) -> [(opens: Timestamp, closes: Timestamp)] {
+        var all: [(opens: Timestamp, closes: Timestamp)] = []
+        for part in parts {
+            for day in days where part.days.contains(day: day) {
+                if let window = part.window {
+                    all.append(window.occurrence(on: day, time))
+                } else {
+                    all.append(
+                        (time.first(day: day, minute: 0), time.first(day: day + 1, minute: 0)))
+                }
+            }
+        }
+        all.sort { $0.opens < $1.opens }
+        var merged: [(opens: Timestamp, closes: Timestamp)] = []
+        for next in all {
+            if let last = merged.last, next.opens <= last.closes {
+                merged[merged.count - 1].closes = max(last.closes, next.closes)
+            } else {
+                merged.append(next)
+            }
+        }
+        return merged
+    }
+}
+
+extension TimeWindows: CustomStringConvertible {
+    /// The text that ``init(parsing:)`` reads.
+    package var description: String {
+        parts.map { part in
+            guard let window = part.window else { return "\(part.days)" }
+            return part.days == .all ? "\(window)" : "\(part.days) \(window)"
+        }.joined(separator: ";")
+    }
+}

@@ -1,0 +1,86 @@
+import Testing
+
+@testable import LonghaulCore
+
+/// Windows of days, over midnight, and several together. 2026-11-26 is a Thursday.
+@Suite struct TimeWindowsTests {
+    /// Of Berlin: summer time until 2026-10-25 01:00 UTC, and again from 2027-03-28 01:00 UTC.
+    private static let berlin = LocalTime { moment in
+        let autumn = CivilTime(year: 2026, month: 10, day: 25, hour: 1).timestamp
+        let spring = CivilTime(year: 2027, month: 3, day: 28, hour: 1).timestamp
+        return moment < autumn || moment >= spring ? 7200 : 3600
+    }
+
+    private static let work = "Mon-Fri 22:00-06:00;Sat,Sun"
+
+    @Test(arguments: [
+        // Thursday noon, and night.
+        (work, "2026-11-26T12:00:00Z", false, "2026-11-26T06:00:00Z", "2026-11-26T22:00:00Z"),
+        (work, "2026-11-26T22:00:00Z", true, "2026-11-26T22:00:00Z", "2026-11-27T06:00:00Z"),
+        // The night from Friday to Saturday goes on until the one from Sunday to Monday, which has
+        // none: Sunday ends at midnight.
+        (work, "2026-11-28T12:00:00Z", true, "2026-11-27T22:00:00Z", "2026-11-30T00:00:00Z"),
+        (work, "2026-11-30T00:00:00Z", false, "2026-11-30T00:00:00Z", "2026-11-30T22:00:00Z"),
+        // A window over midnight belongs to the day on which it opens.
+        (
+            "Sun 22:00-06:00", "2026-11-30T05:59:00Z", true, "2026-11-29T22:00:00Z",
+            "2026-11-30T06:00:00Z"
+        ),
+        (
+            "Sun 22:00-06:00", "2026-11-29T05:00:00Z", false, "2026-11-23T06:00:00Z",
+            "2026-11-29T22:00:00Z"
+        ),
+        // One day a week: a week ahead.
+        ("Thu", "2026-11-27T00:00:00Z", false, "2026-11-27T00:00:00Z", "2026-12-03T00:00:00Z"),
+        // Windows that touch or overlap are one.
+        (
+            "10:00-12:00;12:00-13:00;11:00-12:30", "2026-11-26T10:30:00Z", true,
+            "2026-11-26T10:00:00Z", "2026-11-26T13:00:00Z"
+        ),
+        // As a transfer's.
+        (
+            "22:00-06:00", "2026-11-26T12:00:00Z", false, "2026-11-26T06:00:00Z",
+            "2026-11-26T22:00:00Z"
+        ),
+    ])
+    func phases(
+        _ text: String, _ now: String, _ isOpen: Bool, _ since: String, _ until: String
+    ) throws {
+        let windows = try #require(TimeWindows(parsing: text))
+        let phase = windows.phase(at: try #require(RFC3339.parse(now)), .utc)
+        #expect(phase.isOpen == isOpen)
+        #expect(phase.since == RFC3339.parse(since))
+        #expect(phase.until == RFC3339.parse(until))
+    }
+
+    /// The day on which the clock goes back has 25 hours, the one on which it goes forward 23.
+    @Test func wholeDaysFollowTheClock() throws {
+        let sunday = try #require(TimeWindows(parsing: "Sun"))
+        for (noon, hours) in [("2026-10-25T11:00:00Z", 25.0), ("2027-03-28T10:00:00Z", 23.0)] {
+            let phase = sunday.phase(at: try #require(RFC3339.parse(noon)), Self.berlin)
+            #expect(phase.isOpen && phase.until - phase.since == hours * 3600)
+        }
+    }
+
+    @Test func whatIsAlwaysOpenIsOpen() throws {
+        let always = try #require(TimeWindows(parsing: "Mon-Fri;Sat,Sun"))
+        let now = try #require(RFC3339.parse("2026-11-26T12:00:00Z"))
+        let phase = always.phase(at: now, .utc)
+        #expect(phase.isOpen && phase.until > now + 86_400)
+    }
+
+    @Test(arguments: [
+        "22:00-06:00", "Mon-Fri 22:00-06:00;Sat,Sun", "Wed", "Mon,Wed-Fri 01:00-02:00;03:00-04:00",
+    ])
+    func isWrittenAsItIsRead(_ text: String) throws {
+        #expect(try #require(TimeWindows(parsing: text)).description == text)
+    }
+
+    @Test(arguments: [
+        "", ";", "Mon;", "Mon 22:00", "22:00-06:00 Mon", "Mon Tue", "Mon-Fri 22:00-06:00 Sat",
+        "25:00-01:00", "Foo", String(repeating: "Mon;", count: 60) + "Mon",
+    ])
+    func refusesAnythingElse(_ text: String) {
+        #expect(TimeWindows(parsing: text) == nil)
+    }
+}
