@@ -2,9 +2,10 @@ import Foundation
 import LonghaulTestSupport
 import Testing
 
-/// What `install --systemd` sets up, with a real service manager.
+/// What `install --systemd` sets up, with a real service manager. One test at a time: the managers
+/// have the control groups of the tests in common.
 @Suite(
-    .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(10)),
     .enabled(if: OwnSystemd.missing == nil, "skipped: \(OwnSystemd.missing ?? "")"))
 struct ServiceTests {
     private static let service = "longhaul.service"
