@@ -70,6 +70,9 @@ final class SimHosts: HostPort, @unchecked Sendable {
         guard world.burn() else { return }
         if order.job != nil {
             jobs?.order(order)
+            // A dead engine may have given the number to another launch, and not recorded it.
+            ledger.watched[order.id] = nil
+            ledger.unsettled[order.id] = nil
             return commands.append(.prepare(order))
         }
         world.say("hosts: launch \(order.id.rawValue) of \(order.host) for \(order.eventSession)")
@@ -161,7 +164,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
         switch report {
         case .prepared(let launch): jobs?.owns(launch.id) == true
         case .nothingToDo(let id), .notPrepared(let id, _), .ended(let id, _, _, _):
-            jobs?.owns(id) == true
+            jobs?.owns(id) == true || jobs?.hasOrdered(id) == true
         case .answersWait, .answerRefused, .result, .attachments: false
         }
     }

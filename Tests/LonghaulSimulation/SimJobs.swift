@@ -31,6 +31,8 @@ final class SimJobs {
     private var watched: Set<LaunchID> = []
     /// What the engine has ordered in this turn, and the runs that it has asked to end.
     private var ordered: [LaunchOrder] = []
+    /// All that this engine has ordered.
+    private var orderedIDs: Set<LaunchID> = []
     private var askedToEnd: Set<LaunchID> = []
     private var isPeaceful = false
     private var nextPID: Int32 = 50_000
@@ -42,13 +44,24 @@ final class SimJobs {
     private var world: SimWorld { hosts.world }
     private var now: Instant { world.now.monotonic }
 
+    /// A job waits for a change of the machine: the engine remembers how the machine was.
+    var hasStanding: Bool {
+        let rows = try? world.clients.tasks.all()
+        return rows?.contains { $0.request.job != nil && $0.request.isStanding } ?? false
+    }
+
     var running: Int { runs.values.count { $0.begunAt != nil && isOpen($0) } }
 
     func owns(_ id: LaunchID) -> Bool { runs[id] != nil }
 
     // MARK: - What the engine asks for
 
-    func order(_ order: LaunchOrder) { ordered.append(order) }
+    func order(_ order: LaunchOrder) {
+        ordered.append(order)
+        orderedIDs.insert(order.id)
+    }
+
+    func hasOrdered(_ id: LaunchID) -> Bool { orderedIDs.contains(id) }
     func askToEnd(_ id: LaunchID) { askedToEnd.insert(id) }
 
     func prepare(_ order: LaunchOrder) throws -> HostReport {
@@ -101,7 +114,9 @@ final class SimJobs {
     /// A requirement holds, unless a client asked for the run.
     private func checkDue(_ task: StoredTask) throws {
         if task.isSimulated { return }
-        for id in task.request.job?.after ?? [] {
+        // A run that was asked for waits for no transfer, nor does it when it comes again.
+        let isFirst = task.timing.deferrals == 0 && task.timing.failures == 0
+        for id in task.request.job?.after ?? [] where isFirst {
             guard let state = world.shown[id]?.state, state != .completed else { continue }
             throw hosts.broken("\(task) begins, and transfer \(id) is \(state)")
         }
@@ -190,6 +205,7 @@ final class SimJobs {
     func engineIsGone(power: Bool) {
         watched = []
         ordered = []
+        orderedIDs = []
         askedToEnd = []
         runs = runs.filter { $0.value.begunAt != nil }
         guard power else { return }

@@ -545,7 +545,8 @@ final class SimTasks {
 
     /// What stands for a change that the engine has seen is due soon.
     private func fire() {
-        guard entries.values.contains(where: { $0.isStanding && $0.isLive }) else {
+        let isStanding = entries.values.contains { $0.isStanding && $0.isLive }
+        guard isStanding || hosts.jobs?.hasStanding == true else {
             seen = nil
             return
         }
