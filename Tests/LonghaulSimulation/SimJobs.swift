@@ -103,12 +103,18 @@ final class SimJobs {
     private func checkRunning() throws {
         for run in runs.values where watched.contains(run.id) && isOpen(run) {
             guard run.begunAt != nil, !askedToEnd.contains(run.id), let task = run.tasks.first,
-                !task.isSimulated, task.request.expiresWhenRequirementIsLost,
-                hosts.tasks?.lacks(task.request.requirements, isRunning: true) == true
-                    || task.request.windowPhase(at: world.now.wall, world.time)?.isOpen == false
+                !task.isSimulated, task.request.expiresWhenRequirementIsLost, isLost(task)
             else { continue }
             throw hosts.broken("\(run) runs on without what it requires")
         }
+    }
+
+    /// What a new engine has not read yet is not lost.
+    private func isLost(_ task: StoredTask) -> Bool {
+        let must = task.request.requirements
+        let isKnown = world.visible.hasSeen(must)
+        return isKnown && hosts.tasks?.lacks(must, isRunning: true) == true
+            || task.request.windowPhase(at: world.now.wall, world.time)?.isOpen == false
     }
 
     /// A requirement holds, unless a client asked for the run.
