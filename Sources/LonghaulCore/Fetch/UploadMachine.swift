@@ -279,6 +279,7 @@ struct UploadMachine {
         _ exchange: UploadExchange, _ context: FetchContext, _ step: inout FetchStep
     ) {
         assert(state.partPath.isEmpty, "an upload has no part file")
+        assert(stage == .moving, "requests are sent between opening and leaving")
         let key = SegmentKey(fetch: wire.bytes.state.id, serial: wire.nextSerial)
         wire.nextSerial += 1
         wire.bytes.state.attempts += 1
@@ -379,6 +380,7 @@ struct UploadMachine {
     /// The server has these bytes. They may be fewer than it said before: that is recorded.
     mutating func acknowledge(_ told: ByteRanges, _ step: inout FetchStep) {
         let (before, after) = (wire.bytes.have.count, told.count)
+        assert(after <= state.bytesTotal ?? .max, "the server has no more than the file")
         if told == wire.bytes.have { return }
         wire.upload.acknowledged(after, of: state.bytesTotal)
         if after < before {

@@ -105,6 +105,7 @@ extension UploadState {
 
     /// What the conversation has come to.
     package mutating func adopt(_ conversation: any UploadConversation) {
+        assert(conversation.standing.offset >= 0, "a server has no fewer bytes than none")
         mayHaveArrived = conversation.standing.mayHaveArrived
         progress = conversation.standing.successor ?? conversation.progress
     }
