@@ -80,6 +80,7 @@ typedef struct lh_connection {
     uint64_t site;
     const void *maker;  // of the connection that is being made; NULL = it is made
     size_t users;
+    int port;  // its local one; 0 = not known yet
     int is_over;  // shut down, and not closed yet
 } lh_connection;
 
@@ -255,7 +256,11 @@ int lh_budget_use(lh_budget *budget, uint64_t site, uint16_t port, uint64_t *hel
     *held = 0;
     for (size_t i = 0; i < budget->count; i++) {
         lh_connection *one = &budget->connections[i];
-        if (one->site != site || lh_local_port(one->fd) != port)
+        if (one->site != site)
+            continue;
+        if (one->port <= 0)
+            one->port = lh_local_port(one->fd);
+        if (one->port != port)
             continue;
         may_use = !one->is_over;
         if (may_use) {

@@ -46,6 +46,11 @@ int64_t lh_easy_getinfo_off_t(CURL *easy, CURLINFO info) {
     return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? (int64_t)value : -1;
 }
 
+const char *lh_easy_getinfo_string(CURL *easy, CURLINFO info) {
+    char *value = NULL;
+    return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : NULL;
+}
+
 void *lh_easy_getinfo_private(CURL *easy) {
     void *value = NULL;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &value);
@@ -137,6 +142,9 @@ const curl_version_info_data *lh_version_info(void) {
 }
 
 const long lh_auth_basic = (long)CURLAUTH_BASIC;
+const long lh_auth_digest = (long)CURLAUTH_DIGEST;
+const long lh_auth_negotiate = (long)CURLAUTH_NEGOTIATE;
+const long lh_auth_any = (long)CURLAUTH_ANY;
 const long lh_netrc_optional = (long)CURL_NETRC_OPTIONAL;
 
 CURL *lh_multi_next_done(CURLM *multi, CURLcode *code) {

@@ -163,6 +163,12 @@ package enum Limits {
     package static let launchOutputBytes = 16 << 10
     /// Launches that are remembered of each host.
     package static let launchesKept = 50
+    /// Transfers that have ended are kept this long.
+    package static let endedRetentionSeconds: Double = 90 * 86_400
+    /// Bytes of failed transfers are kept this long.
+    package static let partRetentionSeconds: Double = 30 * 86_400
+    /// The end of kept bytes is announced this long before.
+    package static let partNoticeSeconds: Double = 3 * 86_400
     /// Acknowledged events are kept this long.
     package static let eventRetentionSeconds: Double = 7 * 86_400
     /// A part file that could not be deleted is remembered this long.

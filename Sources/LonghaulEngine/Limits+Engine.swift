@@ -73,8 +73,12 @@ extension Limits {
     /// How often hosts are checked whose changes are not reported: a program is missing, or it is
     /// attached while events wait.
     static let hostCheckSeconds: Double = 30
-    /// How often acknowledged events are deleted that are old enough.
-    static let eventPurgeSeconds: Double = 600
+
+    // Retention.
+    /// How often is looked for what is kept no longer.
+    static let retentionCheckSeconds: Double = 600
     /// Events that one transaction deletes.
-    static let eventsPurgedAtOnce = 2_000
+    static let eventsForgottenAtOnce = 2_000
+    /// Transfers that one transaction deletes, or whose bytes it drops.
+    static let transfersForgottenAtOnce = 500
 }

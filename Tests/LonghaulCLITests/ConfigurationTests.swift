@@ -15,6 +15,9 @@ import Testing
         #expect(all.limits.rates.bytesPerSecond == 2 << 20)
         #expect(all.limits.rates.parts.map(\.window.description) == ["08:00-18:00", "22:00-06:00"])
         #expect(all.limits.rates.parts.map(\.bytesPerSecond) == [512_000, nil])
+        #expect(all.limits.retention.ended == 30 * 86_400)
+        #expect(all.limits.retention.events == 86_400)
+        #expect(all.limits.retention.parts == 10 * 86_400)
         var request = TransferRequest(url: "http://h/", destination: .file("/f"))
         all.defaults.apply(to: &request)
         #expect(request.options.connections == .exactly(3))
@@ -62,6 +65,8 @@ import Testing
         (#"{"limits": {"rates": ["08:00 2M"]}}"#, "it is a list of windows and rates"),
         (#"{"limits": {"rates": ["08:00-18:00 0"]}}"#, "it is a list of windows and rates"),
         (#"{"limits": {"rates": [1]}}"#, "it is a list of windows and rates"),
+        (#"{"retention": {"parts": "2d"}}"#, "'retention.parts' is \"2d\"; "),
+        (#"{"retention": {"ended": 90}}"#, "'retention.ended' is 90; "),
         (#"{"limits": {"running": 1, "running": 2}}"#, "'limits.running' is there twice"),
         (
             #"{"limits": {"running": 5}, "limits": {"rate": "1M"}}"#, "'limits' is there twice"

@@ -57,7 +57,8 @@ import Testing
         let attempt = AttemptRecord(
             number: 1, startedAt: Sample.now, endedAt: Sample.now + 1, url: "https://example.com/f",
             bytes: 7,
-            httpStatus: 206, httpVersion: 2, outcome: "stopped", message: nil)
+            httpStatus: 206, httpVersion: 2, outcome: "stopped", message: nil,
+            phases: RequestPhases(peer: "192.0.2.1:80", connect: 0.02, firstByte: 0.001))
         let event = EventRecord(
             sequence: 3, at: Sample.now, session: "default", type: "transferRestarted",
             transferID: transfer.id, detail: "{ }", acknowledgedAt: nil)
@@ -71,11 +72,14 @@ import Testing
                 "type":"transferRestarted","detail":{},"acknowledgedAt":null}
                 """)
         #expect(
-            line { $0.attempt(attempt) } == """
-                {"startedAt":"2026-03-01T12:00:00.000Z","endedAt":"2026-03-01T12:00:01.000Z",\
-                "url":"https://example.com/f","bytes":7,"httpStatus":206,"httpVersion":2,\
-                "outcome":"stopped","message":null}
-                """)
+            line { $0.shown(transfer, attempts: [attempt], events: [event]) }.contains(
+                """
+                "attemptRecords":[{"startedAt":"2026-03-01T12:00:00.000Z",\
+                "endedAt":"2026-03-01T12:00:01.000Z","url":"https://example.com/f","bytes":7,\
+                "httpStatus":206,"httpVersion":2,"outcome":"stopped","message":null,\
+                "peer":"192.0.2.1:80","nameLookupSeconds":null,"connectSeconds":0.02,\
+                "tlsHandshakeSeconds":null,"firstByteSeconds":0.001}]
+                """))
     }
 
     @Test func statusNamesEveryState() {

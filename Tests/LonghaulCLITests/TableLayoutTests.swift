@@ -1,7 +1,7 @@
-import Longhaul
 import LonghaulCore
 import Testing
 
+@testable import Longhaul
 @testable import LonghaulCLI
 
 @Suite struct TableLayoutTests {
@@ -255,5 +255,34 @@ import Testing
     ])
     func counts(_ number: Int, _ text: String) {
         #expect(Units.count(number) == text)
+    }
+}
+
+/// Events on a terminal.
+@Suite struct EventTableTests {
+    @Test func waitingEventsAreMarked() {
+        var table = EventTable(terminal: Sample.terminal(columns: 100), time: Sample.time)
+        let first = EventRecord(
+            sequence: 9, at: Sample.now, session: "photos", type: "transferCompleted",
+            transferID: TransferID(rawValue: 3), acknowledgedAt: Sample.now,
+            path: "/srv/a\u{1B}.jpg")
+        let second = EventRecord(
+            sequence: 10, at: Sample.now, session: "photos", type: "sessionFinished")
+        #expect(
+            table.lines([first, second]) == [
+                "SEQ  WHEN                 EVENT              TRANSFER  SESSION  FILE",
+                " 9   2026-03-01 12:00:00  transferCompleted         3  photos   /srv/a\\u{1B}.jpg",
+                "10*  2026-03-01 12:00:00  sessionFinished           -  photos",
+            ])
+        // A later page has no titles.
+        #expect(table.lines([second]).count == 1)
+    }
+
+    @Test func aNarrowTerminalKeepsWhatMatters() {
+        var table = EventTable(terminal: Sample.terminal(columns: 30), time: Sample.time)
+        let event = EventRecord(
+            sequence: 9, at: Sample.now, session: "photos", type: "transferCompleted",
+            transferID: TransferID(rawValue: 3), path: "/srv/a.jpg")
+        #expect(table.lines([event]).allSatisfy { $0.count <= 30 && !$0.contains("photos") })
     }
 }

@@ -136,11 +136,11 @@ import Testing
         _ = try scratch.store.events.acknowledge([1], now: .start)
         var went = 0
         try scratch.turn(epoch) { tx in
-            went = try tx.log.forgetEvents(acknowledgedBefore: .start, limit: 10)
+            went = try tx.retention.forgetEvents(acknowledgedBefore: .start, limit: 10)
         }
         #expect(went == 0)
         try scratch.turn(epoch) { tx in
-            went = try tx.log.forgetEvents(acknowledgedBefore: .start + 1, limit: 10)
+            went = try tx.retention.forgetEvents(acknowledgedBefore: .start + 1, limit: 10)
         }
         #expect(went == 1)
         #expect(try scratch.store.events.list(limit: 9).map(\.seq) == [2, 3])

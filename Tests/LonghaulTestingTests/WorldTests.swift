@@ -132,6 +132,43 @@ import Testing
         _ = try await busy.value
     }
 
+    @Test func whatNobodyTakesUpGoesInTime() async throws {
+        defer { try? FileManager.default.removeItem(at: home) }
+        let day: Double = 86_400
+        let world = try await SimulatedWorld(startingAt: start)
+        world.network.serve(
+            url, content, entityTag: "v1",
+            faults: [.cut(after: 2_000_000)]
+                + Array(repeating: .status(404), count: 20))
+        let session = try await session(world)
+        let task = try await session.download(TransferRequest(url: url), to: file)
+        try await world.advance(by: 60)
+        await #expect(throws: LonghaulError.self) { try await task.value }
+        func files() throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: home.path).sorted()
+        }
+        #expect(try files().count == 1)
+        // An engine at work finds what is due; an idle one does so when it is needed next.
+        func work(after days: Double) async throws {
+            try await world.advance(by: days * day)
+            try await world.resume()
+            try await world.advance(by: 60)
+        }
+        try await work(after: 35)
+        var kinds: [SessionEvent.Kind] = []
+        for try await event in session.events {
+            kinds.append(event.kind)
+            if event.kind == .transferBytesExpire { break }
+        }
+        #expect(kinds == [.transferFailed, .sessionFinished, .transferBytesExpire])
+        #expect(try files().count == 1)
+        try await work(after: 3.1)
+        #expect(try files() == [])
+        #expect(try await session.tasks.count == 1)
+        try await work(after: 60)
+        #expect(try await session.tasks.count == 0)
+    }
+
     @Test(arguments: [false, true]) func anUploadArrives(_ snapshot: Bool) async throws {
         defer { try? FileManager.default.removeItem(at: home) }
         let world = try await SimulatedWorld(startingAt: start)

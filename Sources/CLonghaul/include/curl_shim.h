@@ -21,6 +21,9 @@ int64_t lh_easy_getinfo_off_t(CURL *easy, CURLINFO info);
 // Pointer that was set with CURLOPT_PRIVATE.
 void *lh_easy_getinfo_private(CURL *easy);
 // -1 where there is none.
+// NULL = unknown.
+const char *lh_easy_getinfo_string(CURL *easy, CURLINFO info);
+
 curl_socket_t lh_easy_getinfo_socket(CURL *easy);
 // True if the connection's local address is gone from this machine: packets to it are lost without
 // an error.
@@ -30,6 +33,9 @@ int lh_easy_has_agreed_on_http2(CURL *easy);
 
 const curl_version_info_data *lh_version_info(void);
 extern const long lh_auth_basic;
+extern const long lh_auth_digest;
+extern const long lh_auth_negotiate;
+extern const long lh_auth_any;
 // CURL_NETRC_OPTIONAL: an enumerator in older headers of libcurl, a long in those of 8.14.
 extern const long lh_netrc_optional;
 

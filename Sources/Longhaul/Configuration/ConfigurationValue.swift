@@ -22,6 +22,8 @@ struct ConfigurationValue {
         return range.contains(Int(number)) ? Int(number) : nil
     }
 
+    var seconds: Double? { text.flatMap { DurationText.parse($0) } }
+
     /// A number, or a text with a unit.
     var rate: Int64? {
         let rate = text.map { SizeText.parse($0) } ?? number(in: 1...Int.max).map(Int64.init)

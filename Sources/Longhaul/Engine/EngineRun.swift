@@ -213,6 +213,7 @@ extension EngineTuning {
             self.limits.perHTTP2Origin = count
         }
         rates = limits.rates
+        retention = limits.retention
     }
 }
 

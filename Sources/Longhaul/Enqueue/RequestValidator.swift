@@ -32,6 +32,7 @@ struct RequestValidator {
             if !line.isExactly(metadata) { request.options.metadata = line }
         }
         try RequestValidator.check(request.options)
+        try RequestValidator.check(request.options.secretFiles)
         try RequestValidator.checkVariables(request.options, for: url)
         try RequestValidator.check(request.deadline)
         try RequestValidator.check(earliest: request.earliestBegin)
@@ -59,6 +60,15 @@ struct RequestValidator {
             NewTransfer(
                 request: request, origin: url.origin, destination: destination,
                 realPath: realPath))
+    }
+
+    /// A file that is of no use now would fail the first attempt.
+    private static func check(_ files: SecretFiles) throws(LonghaulError) {
+        do throws(SecretFileProblem) {
+            _ = try files.secrets()
+        } catch {
+            throw LonghaulError(.invalidRequest, error.said)
+        }
     }
 
     /// The absolute path that a download is to have.

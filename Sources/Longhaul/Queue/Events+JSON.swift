@@ -14,6 +14,7 @@ extension JSONText {
             } else {
                 $0.field("transfer", String?.none)
             }
+            $0.field("path", event.path)
             $0.field("detail", json: event.detail)
             $0.field("acknowledgedAt", event.acknowledgedAt)
         }

@@ -75,7 +75,8 @@ extension EventRecord {
             sequence: event.seq, at: event.at, session: event.session, type: event.type.rawValue,
             transferID: event.transfer,
             detail: event.detail.map { EventDetail.redacted($0, event.type) },
-            acknowledgedAt: event.acknowledgedAt, transfer: transfer)
+            acknowledgedAt: event.acknowledgedAt, transfer: transfer,
+            path: transfer?.path ?? event.path)
     }
 }
 

@@ -24,6 +24,9 @@ public struct SessionEvent: Sendable {
         public static let transferRestarted = Kind(rawValue: "transferRestarted")
         /// The transfer waits for a new URL, credentials or a word. No end.
         public static let transferNeedsInput = Kind(rawValue: "transferNeedsInput")
+        /// The bytes that a failed or cancelled transfer keeps for ``TransferQueue/retry(_:)`` go
+        /// in three days; ``SessionEvent/detail`` has the moment.
+        public static let transferBytesExpire = Kind(rawValue: "transferBytesExpire")
         /// All transfers of the session have ended.
         public static let sessionFinished = Kind(rawValue: "sessionFinished")
         /// The session was opened with another command for its host than was known: that one is

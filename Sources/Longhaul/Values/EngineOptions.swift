@@ -62,6 +62,8 @@ public struct EngineLimits: Hashable, Sendable {
     public var perOrigin: Int?
     /// How fast all transfers together may be.
     public var rates = RatePlan()
+    /// How long it keeps what has ended.
+    public var retention = Retention()
 
     /// The defaults.
     public init() {}

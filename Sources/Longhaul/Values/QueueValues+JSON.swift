@@ -11,7 +11,7 @@ extension JSONText {
             if let yielding = transfer.yielding {
                 $0.field("yielding") { $0.yieldReport(yielding) }
             }
-            $0.field("attemptRecords", array: attempts) { $0.attempt($1) }
+            $0.field("attemptRecords", array: attempts) { $1.write(to: &$0) }
             $0.field("events", array: events) { $0.event($1) }
         }
     }
@@ -24,19 +24,6 @@ extension JSONText {
         )
         field("window", yielding.window)
         field("sharePercent", Int((yielding.share * 100).rounded()))
-    }
-
-    package mutating func attempt(_ attempt: AttemptRecord) {
-        object {
-            $0.field("startedAt", attempt.startedAt)
-            $0.field("endedAt", attempt.endedAt)
-            $0.field("url", Redaction.url(attempt.url))
-            $0.field("bytes", attempt.bytes)
-            $0.field("httpStatus", attempt.httpStatus)
-            $0.field("httpVersion", attempt.httpVersion)
-            $0.field("outcome", attempt.outcome)
-            $0.field("message", attempt.message.map(Redaction.text))
-        }
     }
 
     /// An event of the transfer that it stands under.
@@ -93,6 +80,26 @@ extension JSONText {
             $0.field("bytes", summary.bytes)
             $0.field("seconds", seconds: summary.seconds)
             $0.field("stoppedBy", summary.stoppedBy.rawValue)
+        }
+    }
+}
+
+extension AttemptRecord {
+    fileprivate func write(to json: inout JSONText) {
+        json.object {
+            $0.field("startedAt", startedAt)
+            $0.field("endedAt", endedAt)
+            $0.field("url", Redaction.url(url))
+            $0.field("bytes", bytes)
+            $0.field("httpStatus", httpStatus)
+            $0.field("httpVersion", httpVersion)
+            $0.field("outcome", outcome)
+            $0.field("message", message.map(Redaction.text))
+            $0.field("peer", phases.peer)
+            $0.field("nameLookupSeconds", seconds: phases.nameLookup)
+            $0.field("connectSeconds", seconds: phases.connect)
+            $0.field("tlsHandshakeSeconds", seconds: phases.tlsHandshake)
+            $0.field("firstByteSeconds", seconds: phases.firstByte)
         }
     }
 }

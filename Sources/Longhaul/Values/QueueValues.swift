@@ -62,6 +62,9 @@ public struct EventRecord: Sendable {
     /// The transfer as it is now, not as it was then; `nil` when the event is about its session,
     /// when the transfer was removed since, and where the events of one transfer are read.
     public var transfer: Transfer?
+    /// Absolute path of the transfer's file; it stays when the transfer is removed. `nil` when the
+    /// event is about its session.
+    public var path: String?
 }
 
 /// How the queue is doing, at one moment.

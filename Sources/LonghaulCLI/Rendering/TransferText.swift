@@ -187,8 +187,30 @@ struct TransferText {
         parts.append(Units.size(attempt.bytes))
         parts.append("in " + Units.duration(attempt.endedAt - attempt.startedAt))
         if let message = attempt.message { parts.append(shown(message)) }
-        return parts.joined(separator: "  ")
+        let line = parts.joined(separator: "  ")
+        guard let phases = phases(of: attempt) else { return line }
+        return line + "\n    " + phases
     }
+
+    /// `192.0.2.1:443, HTTP/2: name 12 ms, connection 20 ms, TLS 31 ms, first byte 84 ms`; a
+    /// request over an open connection has only the last one.
+    private func phases(of attempt: AttemptRecord) -> String? {
+        guard let peer = attempt.phases.peer else { return nil }
+        let version = attempt.httpVersion.flatMap { Self.versions[$0] }.map { ", " + $0 }
+        let times: [(String, Double?)] = [
+            ("name", attempt.phases.nameLookup), ("connection", attempt.phases.connect),
+            ("TLS", attempt.phases.tlsHandshake), ("first byte", attempt.phases.firstByte),
+        ]
+        let words = times.compactMap { name, seconds in
+            seconds.map { "\(name) \(Int(($0 * 1000).rounded())) ms" }
+        }
+        let line = peer + (version ?? "")
+        return words.isEmpty ? line : line + ": " + words.joined(separator: ", ")
+    }
+
+    private static let versions = [
+        10: "HTTP/1.0", 11: "HTTP/1.1", 20: "HTTP/2", 30: "HTTP/3",
+    ]
 
     private func line(_ event: EventRecord) -> String {
         var line = "  \(time.full(event.at))  #\(event.sequence)  \(TerminalText.shown(event.type))"

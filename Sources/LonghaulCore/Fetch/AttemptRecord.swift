@@ -18,10 +18,13 @@ public struct AttemptRecord: Hashable, Codable, Sendable {
     public var outcome: String
     /// The error in a sentence; `nil` = there is none.
     public var message: String?
+    /// The server's address and the time of each phase.
+    public var phases: RequestPhases
 
     package init(
         number: Int, startedAt: Timestamp, endedAt: Timestamp, url: String, bytes: Int64,
-        httpStatus: Int?, httpVersion: Int?, outcome: String, message: String?
+        httpStatus: Int?, httpVersion: Int?, outcome: String, message: String?,
+        phases: RequestPhases = RequestPhases()
     ) {
         self.number = number
         self.startedAt = startedAt
@@ -32,6 +35,7 @@ public struct AttemptRecord: Hashable, Codable, Sendable {
         self.httpVersion = httpVersion
         self.outcome = outcome
         self.message = message
+        self.phases = phases
     }
 
     /// Nothing has gone wrong with it.

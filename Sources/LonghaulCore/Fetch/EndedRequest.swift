@@ -17,7 +17,7 @@ struct EndedRequest {
             && target.kept != nil
         failure = classified(for: target, bytesTotal: bytes.state.bytesTotal)
             .map { end.isProxied ? target.byProxy($0, segment) : $0 }?
-            .quoting(segment.head, end.answer)
+            .quoting(segment.head, end.answer).passing(for: target.request.options.retryStatus)
     }
 
     /// The failure that the request ended with.
@@ -79,7 +79,8 @@ struct EndedRequest {
             url: segment.head?.effectiveURL ?? segment.url, bytes: end.bytesReceived,
             httpStatus: segment.head.flatMap { $0.scheme == .http ? $0.status : nil },
             httpVersion: end.httpVersion == 0 ? segment.head?.httpVersion : end.httpVersion,
-            outcome: word, message: failure?.error.message ?? silenceNote)
+            outcome: word, message: failure?.error.message ?? silenceNote,
+            phases: end.phases)
     }
 
     private var silenceNote: String? {

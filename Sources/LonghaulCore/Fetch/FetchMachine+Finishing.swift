@@ -54,8 +54,8 @@ extension FetchMachine {
         step.effects.append(
             .publish(
                 PublicationOrder(
-                    destination: path, wanted: finalDestination,
-                    policy: request.options.ifExists)))
+                    destination: path, wanted: finalDestination, request.options,
+                    state.validator)))
     }
 
     mutating func occupied(

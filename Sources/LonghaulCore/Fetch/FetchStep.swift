@@ -178,11 +178,20 @@ package struct PublicationOrder: Hashable, Sendable {
     /// The name that was asked for: another one is numbered after it.
     package var wanted: String
     package var policy: ExistingFilePolicy
+    /// The modification time that the file gets; `nil` = it keeps its own.
+    package var modified: Timestamp?
 
     package init(destination: String, wanted: String, policy: ExistingFilePolicy) {
         self.destination = destination
         self.wanted = wanted
         self.policy = policy
+    }
+
+    init(
+        destination: String, wanted: String, _ options: TransferOptions, _ validator: Validator?
+    ) {
+        self.init(destination: destination, wanted: wanted, policy: options.ifExists)
+        if options.remoteTime { modified = validator?.modified }
     }
 }
 

@@ -72,7 +72,9 @@ package struct FetchTarget: Sendable {
     /// The request carried credentials. Those in netrc are not known here.
     func sendsCredentials(_ segment: ActiveSegment) -> Bool {
         if segment.ask.isForMirror { return false }
-        return request.options.user != nil || request.options.headers.contains("Authorization")
+        let files = request.options.secretFiles
+        return request.options.user != nil || files.user != nil || files.headers != nil
+            || request.options.headers.contains("Authorization")
             || (try? URLParts(segment.url))?.userInfo != nil
     }
 

@@ -142,6 +142,6 @@ extension ActiveSegment {
             number: number, startedAt: startedAt, endedAt: now, url: head?.effectiveURL ?? url,
             bytes: end.bytesSent, httpStatus: head?.status,
             httpVersion: end.httpVersion == 0 ? head?.httpVersion : end.httpVersion,
-            outcome: word, message: message)
+            outcome: word, message: message, phases: end.phases)
     }
 }

@@ -163,6 +163,8 @@ enum Form {
             return try OptionText.url($0, source.name)
         }
     }
+    static let statuses = FieldForm<[Int]>(
+        .list, "status", { FieldValue.texts($0.map(String.init)) }, OptionText.statuses)
     static let headers = FieldForm<HeaderFields>(.headers, "k: v") {
         FieldValue.texts($0.fields.map(\.name))
     } read: { input, _, _ in

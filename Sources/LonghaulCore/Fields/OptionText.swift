@@ -222,6 +222,17 @@ package enum OptionText {
         return priority
     }
 
+    static func statuses(_ text: String, _ name: String) throws(LonghaulError) -> [Int] {
+        if text == "none" || text.isEmpty { return [] }
+        return try text.split(separator: ",", omittingEmptySubsequences: false).map {
+            word throws(LonghaulError) in
+            guard let status = Int(word.trimmingBlanks) else {
+                throw bad(text, name, "it is a list of statuses, as 403,404, or none")
+            }
+            return status
+        }
+    }
+
     /// A value of a type with few of them.
     static func choice<Value: RawRepresentable & CaseIterable>(
         _ text: String, _ name: String

@@ -86,6 +86,27 @@ extension RequestField {
             "user", .options(\.user), Form.user, .access, label: "User",
             option: Option("user", .request, "User and password for the URL's server")),
         RequestField(
+            "headersFrom", .options(\.headersFrom), Form.file,
+            [.changeable, .restated, .identity, .printed], label: "Headers from",
+            option: Option(
+                "header-from", .request,
+                "Header fields from this file, read at each attempt and never stored")),
+        RequestField(
+            "userFrom", .options(\.userFrom), Form.file,
+            [.changeable, .restated, .identity, .printed], label: "User from",
+            option: Option("user-from", .request, "User and password from this file, likewise")),
+        RequestField(
+            "cookies", .options(\.cookiesFrom), Form.file,
+            [.changeable, .restated, .identity, .printed], label: "Cookies from",
+            option: Option(
+                "cookies", .request, "Cookies from this file, likewise (Netscape format)")),
+        RequestField(
+            "auth", .options(\.authentication), Form.choice("scheme"),
+            [.changeable, .restated, .identity, .printed], label: "Authentication",
+            option: Option(
+                "auth", .request, "How the user is proven: basic, digest, negotiate or any",
+                usual: "basic")),
+        RequestField(
             "netrc", .options(\.netrc), Form.flag, .access, label: "Netrc",
             option: Option("netrc", .request, "Look user and password up in ~/.netrc")),
         RequestField(
@@ -166,6 +187,20 @@ extension RequestField {
                 (0...Int(Int32.max)).contains($0 ?? 0)
                     ? nil : "the number of retries is 0 to \(Int32.max)"
             }),
+        RequestField(
+            "retryStatus", .options(\.retryStatus), Form.statuses,
+            [.changeable, .adopted, .restated, .printed], label: "Retried statuses",
+            option: Option(
+                "retry-status", .transfer, "HTTP statuses to try again, as 403,404 (a list)"),
+            check: {
+                $0.allSatisfy((400...599).contains) ? nil : "a status to try again is 400 to 599"
+            }),
+        RequestField(
+            "remoteTime", .options(\.remoteTime), Form.flag,
+            [.download, .changeable, .adopted, .restated, .printed], label: "Remote time",
+            option: Option(
+                "remote-time", .destination, "Give the file the server's time (Last-Modified)"),
+            configured: "true or false"),
         RequestField(
             "remoteName", .options(\.remoteName), Form.flag, [.download, .printed],
             label: "Remote name",

@@ -1,5 +1,9 @@
 /// `Repr-Digest` and `Content-Digest` (RFC 9530).
 package enum DigestField {
+    /// The field that asks for a digest (RFC 9530 §4), and its value. An announced digest is
+    /// compared with the file.
+    package static let wanted = (name: "Want-Repr-Digest", value: "sha-256=10, sha-512=5")
+
     /// The digest in a field's value that we check: SHA-256, which machines compute fastest, else
     /// SHA-512.
     package static func checksum(_ value: String) -> Checksum? {

@@ -89,3 +89,13 @@ extension ResponseHead {
         headers.single("Content-Range").flatMap { ContentRange($0) }
     }
 }
+
+extension Validator {
+    /// `lastModified` as a moment; `nil` = there is none, or it makes no sense.
+    var modified: Timestamp? {
+        let epoch = Timestamp(milliseconds: 0)
+        return lastModified.flatMap { HTTPDate.parse($0, now: epoch) }.flatMap {
+            $0 > epoch ? $0 : nil
+        }
+    }
+}

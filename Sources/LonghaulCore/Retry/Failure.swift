@@ -46,3 +46,15 @@ package struct Failure: Hashable, Sendable {
         }
     }
 }
+
+extension Failure {
+    /// The same as one that may pass, where the user says so of its status (`--retry-status`).
+    func passing(for statuses: [Int]) -> Failure {
+        guard let status = error.httpStatus, statuses.contains(status) else { return self }
+        switch kind {
+        case .permanent, .needsInput:
+            return Failure(.transient, error, retryAfter: retryAfter, blamesOrigin: true)
+        default: return self
+        }
+    }
+}

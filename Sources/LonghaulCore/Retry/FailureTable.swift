@@ -29,6 +29,10 @@ package enum FailureTable {
         case .proxyRefusedCredentials(let text): classify(proxyCredentials: text)
         case .unknownHostKey(let text): classify(hostKey: text)
         case .noKeys(let profile, let problem): classify(problem, profile)
+        case .secretFile(let problem):
+            Failure(
+                .needsInput,
+                LonghaulError(.unauthorized, "\(problem.said); mend that, then `resume`"))
         case .curl(let code, let text, let osError):
             classify(curl: code, text: text, osError: osError)
         }
@@ -113,9 +117,8 @@ package enum FailureTable {
         guard failure.error.httpStatus == 401 else { return failure }
         var refused = failure
         refused.error.message =
-            "the server refuses the credentials (401); give the right ones with --user (they are "
-            + "sent by the Basic scheme, the only one that is spoken), or another URL with "
-            + "`set --url`, then `resume`"
+            "the server refuses the credentials (401); give the right ones with --user, another "
+            + "scheme with --auth, or another URL with `set --url`, then `resume`"
         return refused
     }
 

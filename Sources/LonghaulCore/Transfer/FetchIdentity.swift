@@ -35,6 +35,10 @@ package struct FetchIdentity: Hashable, Sendable {
         package var clientCertificate: ExactText?
         package var clientKey: ExactText?
         package var insecure: Bool
+        package var headersFrom: ExactText?
+        package var userFrom: ExactText?
+        package var cookiesFrom: ExactText?
+        package var authentication: HTTPAuthentication
     }
 
     /// `nil` where the URL is none that can be fetched.
@@ -53,7 +57,11 @@ package struct FetchIdentity: Hashable, Sendable {
             proxyVariables: options.proxy == nil ? options.proxyVariables : nil,
             caCertificate: options.caCertificate.map(ExactText.init),
             clientCertificate: options.clientCertificate.map(ExactText.init),
-            clientKey: options.clientKey.map(ExactText.init), insecure: options.insecure)
+            clientKey: options.clientKey.map(ExactText.init), insecure: options.insecure,
+            headersFrom: options.headersFrom.map(ExactText.init),
+            userFrom: options.userFrom.map(ExactText.init),
+            cookiesFrom: options.cookiesFrom.map(ExactText.init),
+            authentication: options.authentication)
         self.bodyDigest = bodyDigest
         checksum = options.checksum
         maxSize = options.maxSize

@@ -8,6 +8,18 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     public var headers: HeaderFields = HeaderFields()
     /// `user:password`, sent to the origin of `url` only; deleted when an upload completes.
     public var user: String?
+    /// Absolute path of a file with lines `Name: value`: header fields that are read at each
+    /// attempt, never stored, and sent to the origin of `url` only.
+    public var headersFrom: String?
+    /// Absolute path of a file with one line `user:password`, as `headersFrom`.
+    public var userFrom: String?
+    /// Absolute path of a file of cookies in Netscape's format, as browsers and curl write it
+    /// (CURLOPT_COOKIEFILE): read at each attempt, never stored or written. Each cookie is sent
+    /// where it says.
+    public var cookiesFrom: String?
+    /// How `user` proves itself to the server and to the proxy (CURLOPT_HTTPAUTH,
+    /// CURLOPT_PROXYAUTH).
+    public var authentication: HTTPAuthentication = .basic
     /// Look credentials up in ~/.netrc (CURLOPT_NETRC).
     public var netrc: Bool = false
     /// URL of a proxy (CURLOPT_PROXY): http, https, socks4, socks4a, socks5 or socks5h; `nil` = by
@@ -40,6 +52,9 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// How many retries follow the first attempt, 0 or more; gained bytes reset the count. `nil` =
     /// until the deadline.
     public var retries: Int?
+    /// HTTP statuses, 400…599, that are tried again like 503: a busy network of caches may answer
+    /// 403.
+    public var retryStatus: [Int] = []
     /// No bytes for this many seconds end an attempt, never the transfer. More than 0, and finite.
     public var stallTimeout: Double = 60
     /// Preferences stop to count when they have kept the transfer waiting for this many seconds, or
@@ -47,6 +62,9 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     public var waiveAfter: Double = PreferenceExpiry.defaultSeconds
     /// The name may come from the server's `Content-Disposition`.
     public var remoteName: Bool = false
+    /// The file's modification time is that of the server's file (Last-Modified, MDTM; curl's
+    /// `--remote-time`).
+    public var remoteTime: Bool = false
     /// A full disk fails the transfer instead of letting it wait for space: the command is in the
     /// foreground.
     public var failOnFullDisk: Bool = false
@@ -72,6 +90,22 @@ public struct TransferOptions: Hashable, Codable, Sendable {
 
     /// The defaults of the command line.
     public init() {}
+
+    package var secretFiles: SecretFiles {
+        SecretFiles(headers: headersFrom, user: userFrom, cookies: cookiesFrom)
+    }
+}
+
+/// A scheme by which user and password are proven over HTTP (RFC 9110 §11).
+public enum HTTPAuthentication: String, Codable, Sendable, CaseIterable {
+    /// User and password are sent with the first request (RFC 7617). The default.
+    case basic
+    /// The password is not sent (RFC 7616). The server is asked first.
+    case digest
+    /// Kerberos or NTLM of the user that runs the engine (RFC 4559).
+    case negotiate
+    /// The safest that the server offers. The server is asked first.
+    case any
 }
 
 /// Treatment of a destination that exists, decided at enqueue and again when the file is published.

@@ -113,7 +113,9 @@ extension WireFailure {
     fileprivate var isBeforeConnection: Bool {
         // CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT.
         if case .curl(5...7, _, _) = self { return true }
-        if case .noKeys = self { return true }
-        return false
+        switch self {
+        case .noKeys, .secretFile: return true
+        default: return false
+        }
     }
 }

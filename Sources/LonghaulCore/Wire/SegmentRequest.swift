@@ -32,6 +32,10 @@ package struct SegmentRequest: Sendable {
     /// libcurl reads netrc. The failure is how the request ends. `nil` = as the connection has it.
     package var keys: (@Sendable () -> Result<S3Keys, WireFailure>)?
 
+    /// Reads the files of its secrets, as ``keys``; header fields and user are for the origin of
+    /// the request's URL. `nil` = it has none.
+    package var secrets: (@Sendable () -> Result<RequestSecrets, WireFailure>)?
+
     /// The request has a body that is more than empty.
     package var sendsBody: Bool { upload?.content.map { $0.length > 0 } ?? false }
 
@@ -58,6 +62,7 @@ package struct SegmentRequest: Sendable {
 package struct ConnectionSettings: Hashable, Sendable {
     /// `user:password`; sent to the origin of the request's first URL only.
     package var user: String?
+    package var authentication = HTTPAuthentication.basic
     package var netrc = false
     /// Named; empty = none. `nil` = by the variables.
     package var proxy: String?

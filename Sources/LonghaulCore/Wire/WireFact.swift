@@ -35,6 +35,8 @@ package struct SegmentEnd: Hashable, Sendable {
     package var bytesSent: Int64 = 0
     /// The part of ``bytesSent`` that has not left libcurl.
     package var bytesUnsent: Int64 = 0
+    /// For the record of the attempt.
+    package var phases = RequestPhases()
 
     package init(
         failure: WireFailure?, writtenThrough: Int64, bytesReceived: Int64, seconds: Double = 0,
@@ -81,7 +83,9 @@ package enum WireFailure: Error, Hashable, Sendable {
     /// The key of an SSH host is not the one in `known_hosts`, or none is there. libcurl's words.
     case unknownHostKey(text: String)
     /// The request was not made: there are no keys to sign it with.
-    case noKeys(S3Profile, S3KeysProblem)
+    indirect case noKeys(S3Profile, S3KeysProblem)
+    /// A file of the request's secrets is of no use. The request was not sent.
+    indirect case secretFile(SecretFileProblem)
     /// libcurl's code and its own words.
     case curl(code: Int32, text: String, osError: Int32)
 }

@@ -52,6 +52,8 @@ extension DiskFiles {
                 report(fetch, .publishFailed(DiskFiles.closedMeanwhile))
                 continue
             }
+            // A disk without such times keeps the file all the same.
+            if let modified = order.modified { part.setModified(modified) }
             parts.append(
                 (fetch, FinishItem(part: part, name: name, policy: order.policy), order.wanted))
         }

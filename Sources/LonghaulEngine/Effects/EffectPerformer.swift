@@ -7,6 +7,7 @@ struct EffectPerformer {
     let wire: any WirePort
     var batches = FinalizeBatches()
     var aborts = UploadAborts()
+    var retention = RetentionPass()
 
     mutating func perform(_ pending: PendingCommit, _ fetches: ActiveFetches) {
         var orders: [FileOrder] = pending.orders
@@ -93,6 +94,9 @@ struct EffectPerformer {
         let options = wanted.options
         let isElsewhere = isElsewhere(ask, wanted)
         var headers = isElsewhere ? options.headers.forElsewhere : options.headers
+        if options.checksum == nil, !headers.contains(DigestField.wanted.name) {
+            headers[DigestField.wanted.name] = DigestField.wanted.value
+        }
         for field in ask.ask.headers.fields { headers[field.name] = field.value }
         for field in ask.condition.fields { headers[field.name] = field.value }
         var proxyFields = HeaderFields()
@@ -105,6 +109,7 @@ struct EffectPerformer {
                 options, isElsewhere: isElsewhere, ownConnection: ask.isParallel), target: target,
             end: ask.ask.end, noticeEvery: Limits.checkpointBytes,
             limitRate: share(of: entry), judge: { ask.verdict($0) })
+        request.secrets = secrets(of: options, isElsewhere: isElsewhere)
         request.isBackground = wanted.isDiscretionary
         request.yields = options.yields ?? wanted.isDiscretionary
         return request
@@ -149,6 +154,7 @@ struct EffectPerformer {
             target: target, noticeEvery: Limits.checkpointBytes,
             judge: { exchange.isRedirected(by: $0) ? .redirect : .keep })
         request.upload = exchange.body
+        request.secrets = secrets(of: options, isElsewhere: isElsewhere)
         if exchange.body.signature != nil, !isElsewhere, options.user == nil,
             let profile = options.upload?.profile
         {
@@ -160,6 +166,10 @@ struct EffectPerformer {
         request.isBackground = wanted.isDiscretionary
         request.yields = options.yields ?? wanted.isDiscretionary
         return request
+    }
+
+    mutating func forgetOld(_ writer: StoreWriter, now: Moment) throws(LonghaulError) {
+        delete(try retention.run(writer, now: now))
     }
 
     /// Sends what takes away at servers what uploads have left there; no file is needed for it.
@@ -201,6 +211,18 @@ struct EffectPerformer {
         return own.origin != other.origin
     }
 
+    private func secrets(
+        of options: TransferOptions, isElsewhere: Bool
+    ) -> (@Sendable () -> Result<RequestSecrets, WireFailure>)? {
+        var files = options.secretFiles
+        if isElsewhere { (files.headers, files.user) = (nil, nil) }
+        if files.isEmpty { return nil }
+        return { [files] in
+            Result { () throws(SecretFileProblem) in try files.secrets() }
+                .mapError { .secretFile($0) }
+        }
+    }
+
     private func settings(
         _ options: TransferOptions, isElsewhere: Bool, ownConnection: Bool = false
     ) -> ConnectionSettings {
@@ -210,6 +232,7 @@ struct EffectPerformer {
             settings.clientCertificate = options.clientCertificate
             settings.clientKey = options.clientKey
         }
+        settings.authentication = options.authentication
         settings.netrc = options.netrc
         settings.proxy = options.proxy
         settings.proxyVariables = options.proxyVariables

@@ -24,8 +24,6 @@ struct Launches {
     private var retryAt: Instant?
     private var lastID = LaunchID(rawValue: 0)
     private var lastDecision: Moment?
-    /// When events are deleted next that may go.
-    private var purgeAt: Instant?
     private var tasks: PendingTasks
     private var residents: ResidentLaunches { ResidentLaunches(writer) }
 
@@ -93,7 +91,6 @@ struct Launches {
             if isStale || isDue, !isPending, !outcome.mayHaveIntents {
                 try decide(conditions, isLeaving: isLeaving, now: now)
             }
-            try purgeEvents(now: now)
         } catch {
             if error == StoreWriter.leaseLost { throw error }
             // The turn's own commits count how long the store cannot be written.
@@ -418,19 +415,6 @@ struct Launches {
                 }
             }
         }
-    }
-
-    /// Deletes old acknowledged events every few minutes, in a turn that takes place anyway.
-    private mutating func purgeEvents(now: Moment) throws(LonghaulError) {
-        if let at = purgeAt, at > now.monotonic { return }
-        var purged = 0
-        try writer.transaction(.relaxed) { tx in
-            purged = try tx.log.forgetEvents(
-                acknowledgedBefore: now.wall + -Limits.eventRetentionSeconds,
-                limit: Limits.eventsPurgedAtOnce)
-        }
-        let isMore = purged == Limits.eventsPurgedAtOnce
-        purgeAt = now.monotonic + (isMore ? 1 : Limits.eventPurgeSeconds)
     }
 
     /// When hosts need a turn.

@@ -37,7 +37,7 @@ struct EngineLife {
     }
 
     mutating func adjust(_ tuning: EngineTuning) {
-        engine.setLimits(tuning.limits)
+        engine.adjust(tuning)
         wire.setLimitsPerOrigin(tuning.limits)
         rates = tuning.rates
         looksAtRate = true

@@ -19,8 +19,8 @@ package final class EngineLoop: Sendable {
 
     private enum Message: Sendable {
         case input(EngineInput)
-        case machine(MachineEvent)
-        case adjust(EngineTuning)
+        indirect case machine(MachineEvent)
+        indirect case adjust(EngineTuning)
         case leave
     }
 
@@ -92,6 +92,7 @@ package final class EngineLoop: Sendable {
             policy: SchedulerPolicy(limits: orders.tuning.limits), scope: orders.scope,
             time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC),
             watching: ConditionNeeds(), seed: random.next())
+        engine.adjust(orders.tuning)
         engine.bootID = bootID
         engine.journal = journal
         engine.onFailure = onFailure

@@ -33,6 +33,7 @@ package struct EngineScope: Sendable {
 package struct EngineTuning: Hashable, Sendable {
     package var limits = SchedulerLimits()
     package var rates = RatePlan()
+    package var retention = Retention()
 
     package init() {}
 }

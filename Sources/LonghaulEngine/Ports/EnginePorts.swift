@@ -72,17 +72,18 @@ package protocol ServiceNotifier: Sendable {
     func isLeaving()
 }
 
-/// Inputs that reach the engine between two turns.
+/// Inputs that reach the engine between two turns. Large payloads are indirect: an input is copied
+/// several times on its way.
 package enum EngineInput: Sendable {
     case wire(WireFact)
-    case fetch(FetchID, FetchEvent)
+    indirect case fetch(FetchID, FetchEvent)
     /// A part file that was to be deleted is gone.
-    case gone(OrphanedPart)
+    indirect case gone(OrphanedPart)
     /// A client may have changed the store.
     case wake
     /// The present conditions of the machine, all of them.
-    case conditions(Conditions)
+    indirect case conditions(Conditions)
     /// The machine has slept, or a file system was mounted.
-    case machine(MachineFacts)
-    case host(HostReport)
+    indirect case machine(MachineFacts)
+    indirect case host(HostReport)
 }

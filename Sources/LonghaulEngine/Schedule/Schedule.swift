@@ -36,6 +36,13 @@ struct Schedule {
 
     var limits: SchedulerLimits { policy.limits }
 
+    mutating func adjust(_ limits: SchedulerLimits) {
+        if limits == policy.limits { return }
+        policy.limits = limits
+        mustPublish = true
+        needsPlan = true
+    }
+
     func timeBox(now: Moment) -> TimeBox? {
         box.map {
             TimeBox(

@@ -166,6 +166,7 @@ extension Engine {
     }
 
     private func runLaunches(now: Moment) throws(LonghaulError) {
+        try effects.forgetOld(writer, now: now)
         if schedule.scope.startsNothing { return }
         launches.follow(hasTransfers: !fetches.all.isEmpty)
         let outcome = try launches.run(

@@ -88,7 +88,7 @@ package final class Engine {
     /// No new starts: everything leaves the wire.
     package var isLeaving: Bool { schedule.isLeaving }
 
-    /// Why the store cannot be written; `nil` = the last commit went well.
+    /// Why the store cannot be written; `nil` = it can.
     package var commitError: LonghaulError? { writer.error }
 
     // MARK: - What others ask for
@@ -114,12 +114,10 @@ package final class Engine {
         }
     }
 
-    /// New limits, from the next plan on. What runs goes on, even if it is more than now may.
-    package func setLimits(_ limits: SchedulerLimits) {
-        if limits == schedule.limits { return }
-        schedule.policy.limits = limits
-        schedule.mustPublish = true
-        schedule.needsPlan = true
+    /// From the next plan on. What runs goes on, even if it is more than now may.
+    package func adjust(_ tuning: EngineTuning) {
+        effects.retention.lengths = tuning.retention
+        schedule.adjust(tuning.limits)
     }
 
     /// These conditions are watched from now on, and this is what they are.

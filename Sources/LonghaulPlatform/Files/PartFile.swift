@@ -42,6 +42,13 @@ package final class PartFile: Sendable {
 // MARK: - Content
 
 extension PartFile {
+    /// Sets the file's modification time, where its file system has such times.
+    package func setModified(_ time: Timestamp) {
+        let modified = timespec(tv_sec: Int(time.milliseconds / 1000), tv_nsec: 0)
+        // UTIME_OMIT, a macro with a cast: the time of access stays.
+        _ = futimens(descriptor, [timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2), modified])
+    }
+
     /// The offset of the file's first hole: bytes that were never written, or were cut off by
     /// another program and lie before later writes (then up to one block after the cut). `nil` =
     /// there is none before its end, or that is unknown. Valid only after a sync: some file systems

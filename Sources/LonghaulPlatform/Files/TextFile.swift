@@ -85,6 +85,19 @@ package enum TextFile {
     }
 }
 
+extension SecretFiles {
+    /// The secrets as the files have them now.
+    package func secrets() throws(SecretFileProblem) -> RequestSecrets {
+        try secrets { path throws(SecretFileProblem) in
+            do throws(SystemFailure) {
+                return try TextFile.read(path).map { String(decoding: $0, as: UTF8.self) }
+            } catch {
+                throw .unreadable(path, error.reason)
+            }
+        }
+    }
+}
+
 extension S3Profile {
     /// Keys as the files have them now.
     package func keys() throws(S3KeysProblem) -> S3Keys {

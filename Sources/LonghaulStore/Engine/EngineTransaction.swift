@@ -84,18 +84,6 @@ package struct LogWriter {
     package func record(_ attempt: AttemptRecord, of id: TransferID) {
         buffer.add(AttemptRow(transfer: id, outcome: attempt))
     }
-
-    /// Deletes events that were acknowledged before a moment. Waiting events stay, however old.
-    /// Returns the number of deleted ones; at the limit there may be more.
-    package func forgetEvents(acknowledgedBefore moment: Timestamp, limit: Int) throws -> Int {
-        try connection.run(
-            """
-            DELETE FROM event WHERE seq IN (SELECT seq FROM event INDEXED BY eventDone \
-            WHERE acknowledgedAt IS NOT NULL AND acknowledgedAt < ?1 \
-            ORDER BY acknowledgedAt LIMIT ?2)
-            """, moment, limit)
-        return connection.changes
-    }
 }
 
 extension EngineTransaction {

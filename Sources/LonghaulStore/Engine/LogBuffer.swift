@@ -52,16 +52,19 @@ struct AttemptRow: BatchedRow {
     var outcome: AttemptRecord
 
     static let insertion = RowInsertion(
-        [24, 6], columns: 10,
+        [24, 6], columns: 15,
         """
         INSERT OR FAIL INTO attempt (transferID, serial, startedAt, endedAt, url, bytes, \
-        httpStatus, httpVersion, outcome, message)
+        httpStatus, httpVersion, outcome, message, peer, nameLookup, connect, tlsHandshake, \
+        firstByte)
         """,
         tail: """
             ON CONFLICT (transferID, serial) DO UPDATE SET startedAt = excluded.startedAt, \
             endedAt = excluded.endedAt, url = excluded.url, bytes = excluded.bytes, \
             httpStatus = excluded.httpStatus, httpVersion = excluded.httpVersion, \
-            outcome = excluded.outcome, message = excluded.message
+            outcome = excluded.outcome, message = excluded.message, peer = excluded.peer, \
+            nameLookup = excluded.nameLookup, connect = excluded.connect, \
+            tlsHandshake = excluded.tlsHandshake, firstByte = excluded.firstByte
             """)
 
     func bind(to statement: Prepared, from index: Int32) {
@@ -75,5 +78,15 @@ struct AttemptRow: BatchedRow {
         statement.bind(index + 7, outcome.httpVersion)
         statement.bind(index + 8, outcome.outcome)
         statement.bind(index + 9, outcome.message)
+        let phases = outcome.phases
+        statement.bind(index + 10, phases.peer)
+        statement.bind(index + 11, microseconds(phases.nameLookup))
+        statement.bind(index + 12, microseconds(phases.connect))
+        statement.bind(index + 13, microseconds(phases.tlsHandshake))
+        statement.bind(index + 14, microseconds(phases.firstByte))
+    }
+
+    private func microseconds(_ seconds: Double?) -> Int64? {
+        seconds.map { Int64(bounding: ($0 * 1e6).rounded()) }
     }
 }

@@ -72,7 +72,8 @@ package struct TransferReader {
             try $0.all(
                 """
                 SELECT serial, startedAt, endedAt, url, bytes, httpStatus, httpVersion, outcome, \
-                message FROM attempt WHERE transferID = ?1 ORDER BY serial
+                message, peer, nameLookup, connect, tlsHandshake, firstByte FROM attempt \
+                WHERE transferID = ?1 ORDER BY serial
                 """, id
             ) { row in
                 AttemptRecord(
@@ -80,7 +81,11 @@ package struct TransferReader {
                     url: row.text(3), bytes: row.int64(4),
                     httpStatus: row.optionalInt64(5).map { Int($0) },
                     httpVersion: row.optionalInt64(6).map { Int($0) }, outcome: row.text(7),
-                    message: row.optionalText(8))
+                    message: row.optionalText(8),
+                    phases: RequestPhases(
+                        peer: row.optionalText(9), nameLookup: row.seconds(10),
+                        connect: row.seconds(11), tlsHandshake: row.seconds(12),
+                        firstByte: row.seconds(13)))
             }
         }
     }

@@ -45,9 +45,15 @@ struct EventRows {
         return connection.changes
     }
 
-    /// Deletes the acknowledged events of a transfer that is being removed.
-    func forgetAcknowledged(of id: TransferID) throws {
+    /// Deletes the acknowledged events of a transfer that is being removed. Those that wait keep
+    /// the path of its file.
+    func leave(_ id: TransferID) throws {
         try connection.run(
             "DELETE FROM event WHERE transferID = ?1 AND acknowledgedAt IS NOT NULL", id)
+        try connection.run(
+            """
+            UPDATE event SET path = (SELECT coalesce(finalPath, destination, source) \
+            FROM transfer WHERE id = ?1) WHERE transferID = ?1
+            """, id)
     }
 }

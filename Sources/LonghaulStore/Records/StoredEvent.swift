@@ -13,6 +13,8 @@ package struct StoredEvent: Hashable, Sendable {
     /// JSON, by type.
     package var detail: String?
     package var acknowledgedAt: Timestamp?
+    /// Path of the file, of a transfer that was removed; `nil` = its own row has it.
+    package var path: String?
 }
 
 /// The type of an event. The text is stored and printed.
@@ -28,19 +30,22 @@ package struct EventType: RawRepresentable, Hashable, Sendable {
     package static let transferCancelled = EventType(rawValue: "transferCancelled")
     package static let transferRestarted = EventType(rawValue: "transferRestarted")
     package static let transferNeedsInput = EventType(rawValue: "transferNeedsInput")
+    package static let transferBytesExpire = EventType(rawValue: "transferBytesExpire")
     package static let sessionFinished = EventType(rawValue: "sessionFinished")
     package static let hostChanged = EventType(rawValue: "hostChanged")
 }
 
 extension StoredEvent {
-    static let columns = "e.seq, e.at, s.name, e.transferID, e.type, e.detail, e.acknowledgedAt"
+    static let columns =
+        "e.seq, e.at, s.name, e.transferID, e.type, e.detail, e.acknowledgedAt, e.path"
 
     init(_ row: StoredRow) {
         self.init(
             seq: row.int64(0), at: row.timestamp(1), session: row.text(2),
             transfer: row.isNull(3) ? nil : row.transferID(3),
             type: EventType(rawValue: row.text(4)), detail: row.optionalText(5),
-            acknowledgedAt: row.optionalTimestamp(6))
+            acknowledgedAt: row.optionalTimestamp(6),
+            path: row.optionalText(7))
     }
 }
 

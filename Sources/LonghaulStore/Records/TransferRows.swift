@@ -120,10 +120,10 @@ struct TransferRows {
         {
             try AbandonedUploads(connection).record(state, of: id)
         }
+        try EventRows(connection).leave(id)
         try connection.run("DELETE FROM transfer WHERE id = ?1", id)
         try connection.run("DELETE FROM attempt WHERE transferID = ?1", id)
         try connection.run("DELETE FROM intentInbox WHERE transferID = ?1", id)
-        try EventRows(connection).forgetAcknowledged(of: id)
         let snapshot = try SnapshotRows(connection).abandon(of: id)
         guard let fetchID = fetch ?? nil, !goesOn else { return snapshot }
         return try snapshot

@@ -49,6 +49,11 @@ struct StoredRow {
         return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
     }
 
+    /// Of microseconds.
+    func seconds(_ column: Int32) -> Double? {
+        optionalInt64(column).map { Double($0) / 1e6 }
+    }
+
     func optionalInt64(_ column: Int32) -> Int64? {
         isNull(column) ? nil : int64(column)
     }

@@ -27,6 +27,10 @@ extension Version1 {
         "CREATE INDEX transferRunning ON transfer (phase) WHERE phase = 1",
         "CREATE INDEX transferEnded ON transfer (sessionID, phase) WHERE ended = 1",
         "CREATE INDEX transferFinished ON transfer (finishedAt, sessionID) WHERE ended = 1",
+        """
+        CREATE INDEX transferKeeping ON transfer (finishedAt)
+        WHERE ended = 1 AND fetchID IS NOT NULL
+        """,
         "CREATE INDEX transferPending ON transfer (sessionID) WHERE rearm > rearmed",
         "CREATE INDEX orphanedPartByFile ON orphanedPart (inode)",
         "CREATE INDEX eventBySession ON event (sessionID)",

@@ -16,7 +16,9 @@ extension Version1 {
           -- JSON that depends on the type.
           detail TEXT,
           -- NULL = waits to be acknowledged. Clients write it.
-          acknowledgedAt INTEGER
+          acknowledgedAt INTEGER,
+          -- Path of the file, of a transfer that was removed; NULL = its own row has it.
+          path TEXT
         ) STRICT
         """,
         """
@@ -43,6 +45,16 @@ extension Version1 {
           outcome TEXT NOT NULL,
           -- Sentence of the error.
           message TEXT,
+          -- Address and port of the server or the proxy; NULL = no connection.
+          peer TEXT,
+          -- Microseconds to the resolved name; NULL, as the next two, over a connection that was open.
+          nameLookup INTEGER,
+          -- Microseconds from there to the connection.
+          connect INTEGER,
+          -- Microseconds from there to TLS; NULL = without TLS.
+          tlsHandshake INTEGER,
+          -- Microseconds from the request to the first byte of the answer; NULL = none came.
+          firstByte INTEGER,
           UNIQUE (transferID, serial)
         ) STRICT
         """,

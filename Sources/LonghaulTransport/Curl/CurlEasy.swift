@@ -1,4 +1,5 @@
 internal import CLonghaul
+internal import LonghaulCore
 
 /// libcurl's easy handle: options go in, information about the transfer comes out.
 struct CurlEasy {
@@ -48,8 +49,39 @@ struct CurlEasy {
     /// -1 = unknown.
     func offset(_ info: CURLINFO) -> Int64 { lh_easy_getinfo_off_t(pointer, info) }
 
+    /// Text of libcurl's; `nil` = unknown.
+    func text(_ info: CURLINFO) -> String? {
+        lh_easy_getinfo_string(pointer, info).map { String(cString: $0) }
+    }
+
     /// -1 = none.
     var socket: Int32 { lh_easy_getinfo_socket(pointer) }
+
+    /// libcurl's times count from the start of the request; those of a phase that did not take
+    /// place are 0, or those of the phase before.
+    var phases: RequestPhases {
+        var phases = RequestPhases()
+        let port = number(CURLINFO_PRIMARY_PORT)
+        if let address = text(CURLINFO_PRIMARY_IP), !address.isEmpty, port != 0 {
+            phases.peer = address.contains(":") ? "[\(address)]:\(port)" : "\(address):\(port)"
+        }
+        let answer = offset(CURLINFO_STARTTRANSFER_TIME_T)
+        if answer > 0 {
+            phases.firstByte = seconds(answer - offset(CURLINFO_PRETRANSFER_TIME_T))
+        }
+        guard number(CURLINFO_NUM_CONNECTS) > 0 else { return phases }
+        let lookup = offset(CURLINFO_NAMELOOKUP_TIME_T)
+        let connected = offset(CURLINFO_CONNECT_TIME_T)
+        let secured = offset(CURLINFO_APPCONNECT_TIME_T)
+        if lookup > 0 { phases.nameLookup = seconds(lookup) }
+        if connected > 0 { phases.connect = seconds(connected - lookup) }
+        if secured > 0 { phases.tlsHandshake = seconds(secured - connected) }
+        return phases
+    }
+
+    private func seconds(_ microseconds: Int64) -> Double {
+        Double(max(0, microseconds)) / 1e6
+    }
 
     /// 10, 11, 20, 30, or 0 before an answer.
     var httpVersion: Int {

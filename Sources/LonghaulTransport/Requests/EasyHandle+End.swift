@@ -71,6 +71,7 @@ extension EasyHandle {
             seconds: Double(turn.pointee.now - running.begunAt) / 1e9,
             httpVersion: curl.httpVersion)
         end.isProxied = running.isProxied
+        end.phases = curl.phases
         end.answer = self.flow.answer
         if running.request.upload != nil {
             (end.bytesSent, end.bytesUnsent) = sent

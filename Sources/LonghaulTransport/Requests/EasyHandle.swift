@@ -55,7 +55,7 @@ final class EasyHandle {
         var running = RunningRequest(
             waiting, host: host, trustedFor: trustedFor, now: turn.pointee.now)
         running.slow(waiting.isSlowed, pools)
-        return prepare(running)
+        return prepare(&running)
     }
 
     /// Adds the handle to the multi handle again, unchanged: nothing was sent. It does not wait for
@@ -88,14 +88,14 @@ final class EasyHandle {
     func follow(_ target: RequestURL) -> WireFailure? {
         guard var running else { preconditionFailure("a hop without a request") }
         running.follow(target, pools)
-        return prepareAgain(running)
+        return prepareAgain(&running)
     }
 
     /// Makes the handle ready for the same hop once more.
     func ask(again framing: Hop.Framing) -> WireFailure? {
         guard var running else { preconditionFailure("a hop without a request") }
         running.ask(again: framing, isUnderRate: flow.isUnderRate)
-        return prepareAgain(running)
+        return prepareAgain(&running)
     }
 
     /// Forgets the request; its secrets do not stay in the handle.
@@ -108,16 +108,15 @@ final class EasyHandle {
         running = nil
     }
 
-    private func prepareAgain(_ running: RunningRequest) -> WireFailure? {
+    private func prepareAgain(_ running: inout RunningRequest) -> WireFailure? {
         leaveConnection()
         curl_easy_reset(curl.pointer)
-        return prepare(running)
+        return prepare(&running)
     }
 
     /// Sets all options of a reset handle: those of an earlier request or hop must not affect this
     /// one.
-    private func prepare(_ running: RunningRequest) -> WireFailure? {
-        var running = running
+    private func prepare(_ running: inout RunningRequest) -> WireFailure? {
         running.hop.expectsContinue =
             running.request.upload?.expectsContinue == true && !running.host.refusesExpect
         self.running = running
@@ -127,7 +126,15 @@ final class EasyHandle {
         curl.set(CURLOPT_ERRORBUFFER, pointer: errorText)
         curl.set(CURLOPT_PRIVATE, pointer: Unmanaged.passUnretained(self).toOpaque())
         let scheme = RequestURL.scheme(of: running.hop.url)
-        let options = HandleOptions(curl: curl, running: running, configuration: configuration)
+        var secrets = RequestSecrets()
+        if let read = running.request.secrets {
+            switch read() {
+            case .success(let found): secrets = found
+            case .failure(let failure): return failure
+            }
+        }
+        let options = HandleOptions(
+            curl: curl, running: running, configuration: configuration, secrets: secrets)
         options.setTransfer(totalRate: pools.budget.rate)
         setConnection(scheme)
         options.setIdentity(scheme)

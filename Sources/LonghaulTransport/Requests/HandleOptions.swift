@@ -6,6 +6,8 @@ struct HandleOptions {
     let curl: CurlEasy
     let running: RunningRequest
     let configuration: TransportConfiguration
+    /// As the files have them now.
+    let secrets: RequestSecrets
 
     private var request: SegmentRequest { running.request }
     private var url: String { running.hop.url }
@@ -50,19 +52,27 @@ struct HandleOptions {
         guard running.isOnFirstOrigin else { return }
         let connection = request.connection
         curl.set(CURLOPT_NETRC, connection.netrc ? lh_netrc_optional : 0)
-        curl.set(CURLOPT_HTTPAUTH, lh_auth_basic)
-        if let user = connection.user { curl.set(CURLOPT_USERPWD, user) }
+        curl.set(CURLOPT_HTTPAUTH, connection.authentication.bits)
+        if let user = secrets.user ?? connection.user {
+            curl.set(CURLOPT_USERPWD, user)
+        } else if connection.authentication == .negotiate {
+            // The ticket tells who the user is, and libcurl wants some name.
+            curl.set(CURLOPT_USERPWD, ":")
+        }
         if let file = connection.clientCertificate { curl.set(CURLOPT_SSLCERT, file) }
         if let file = connection.clientKey { curl.set(CURLOPT_SSLKEY, file) }
         // Without a passphrase OpenSSL would ask at the terminal and block this thread.
         curl.set(CURLOPT_KEYPASSWD, "")
-        if running.hops > 0, connection.user == nil { setUserInfo(of: request.url) }
+        if running.hops > 0, secrets.user ?? connection.user == nil {
+            setUserInfo(of: request.url)
+        }
     }
 
     private func setProxyAndTLS() {
         // Set explicitly, because libcurl would otherwise read the variables of this process.
         curl.set(CURLOPT_PROXY, running.proxy ?? "")
         curl.set(CURLOPT_NOPROXY, "")
+        curl.set(CURLOPT_PROXYAUTH, request.connection.authentication.bits)
         if let file = request.connection.caCertificate {
             curl.set(CURLOPT_CAINFO, file)
             curl.set(CURLOPT_PROXY_CAINFO, file)
@@ -93,8 +103,10 @@ struct HandleOptions {
             setHTTP()
             if let upload = request.upload, let failure = send(upload, flow) { return failure }
             do throws(WireFailure) {
-                let token = try setKeys()
-                return setFields(&lists.fields, all: running.isOnFirstOrigin, and: token)
+                var own = running.isOnFirstOrigin ? secrets.fields.fields : []
+                if let token = try setKeys() { own.append(token) }
+                setCookies()
+                return setFields(&lists.fields, all: running.isOnFirstOrigin, and: own)
             } catch {
                 return error
             }
@@ -108,6 +120,16 @@ struct HandleOptions {
             }
             // These are for an HTTP proxy.
             return setFields(&lists.fields, all: true)
+        }
+    }
+
+    /// libcurl sends each where its domain and path say, and over TLS alone where it says so. The
+    /// handle forgets them with the request.
+    private func setCookies() {
+        if secrets.cookies.isEmpty { return }
+        guard let host = RequestURL(url)?.origin.host else { return }
+        for cookie in secrets.cookies where cookie.mayGo(to: host) {
+            curl.set(CURLOPT_COOKIELIST, cookie.line)
         }
     }
 
@@ -212,12 +234,12 @@ struct HandleOptions {
     }
 
     private func setFields(
-        _ list: inout FieldList, all: Bool, and own: HeaderFields.Field? = nil
+        _ list: inout FieldList, all: Bool, and own: [HeaderFields.Field] = []
     ) -> WireFailure? {
         list = FieldList()
         var hasUserAgent = false
         var cookies: [String] = []
-        for field in request.headers.fields + (own.map { [$0] } ?? []) {
+        for field in request.headers.fields + own {
             if field.name.equalsIgnoringCase("user-agent") { hasUserAgent = true }
             guard all || HeaderFields.mayGoElsewhere(field.name) else { continue }
             guard Self.isSendable(field) else {
@@ -255,5 +277,17 @@ struct HandleOptions {
         }
         let isValue = field.value.utf8.allSatisfy { $0 != 0 && $0 != 0x0A && $0 != 0x0D }
         return isToken && isValue && !field.name.isEmpty
+    }
+}
+
+extension HTTPAuthentication {
+    /// libcurl's bits.
+    fileprivate var bits: Int {
+        switch self {
+        case .basic: lh_auth_basic
+        case .digest: lh_auth_digest
+        case .negotiate: lh_auth_negotiate
+        case .any: lh_auth_any
+        }
     }
 }

@@ -11,6 +11,8 @@ import Testing
         "prefer": .texts(["none"]), "discretionary": .flag(true), "priority": .text("high"),
         "expectedBytes": .text("7"), "checksum": .text("md5:d41d8cd98f00b204e9800998ecf8427e"),
         "stallTimeout": .seconds(5), "headers": .headers([.init(name: "X-A", value: "1")]),
+        "headersFrom": .text("h"), "userFrom": .text("u"), "cookies": .text("c"),
+        "auth": .text("digest"), "retryStatus": .texts(["403", "404"]), "remoteTime": .flag(true),
         "user": .text("u:p"), "netrc": .flag(true), "proxy": .text("http://p"),
         "cacert": .text("ca"), "cert": .text("c"), "key": .text("k"), "insecure": .flag(true),
         "mirrors": .texts(["http://m/f"]), "ifExists": .text("rename"),

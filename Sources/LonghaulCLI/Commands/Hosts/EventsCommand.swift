@@ -7,8 +7,9 @@ struct EventsCommand: ConsoleCommand {
         commandName: "events",
         abstract: "Read the event log, and acknowledge what was dealt with.",
         discussion: """
-            One JSON object per line. What is acknowledged is handed to no host any more; it stays \
-            listed for a week.
+            On a terminal a table, in which * marks what nobody has acknowledged; elsewhere, and \
+            with --json, one JSON object per line. What is acknowledged is handed to no host any \
+            more; it stays listed for a week.
 
               longhaul events --session photos --unacknowledged
               longhaul events --after 120 --follow | jq -c '[.seq, .type]'
@@ -88,12 +89,28 @@ struct EventsCommand: ConsoleCommand {
         return .done
     }
 
+    /// Prints a page of events.
+    private func printer(on console: Console) -> ([EventRecord]) throws -> Void {
+        if console.isJSON || !console.isTerminal || attach {
+            return { events in
+                for event in events {
+                    try console.line { $0.loggedEvent(event, isForHost: attach) }
+                }
+            }
+        }
+        var table = EventTable(terminal: .of(1), time: .current())
+        return { events in
+            if !events.isEmpty { for line in table.lines(events) { try console.line(line) } }
+        }
+    }
+
     private func list(_ queue: TransferQueue, _ console: Console) throws -> ExitStatus {
+        let show = printer(on: console)
         var cursor = after
         while true {
             let page = try queue.events(
                 after: cursor, session: session, waitingOnly: unacknowledged)
-            for event in page { try console.line { $0.loggedEvent(event) } }
+            try show(page)
             guard let last = page.last else { return .done }
             cursor = last.sequence
         }
@@ -118,6 +135,7 @@ struct EventsCommand: ConsoleCommand {
         }
         let follower = try queue.followEvents(
             after: after, session: session, waitingOnly: unacknowledged)
+        let show = printer(on: console)
         Signals.watch()
         // A closed reader is noticed even while no events come.
         let isWatched = DetachedThread.begin(name: "longhaul-reader") {
@@ -129,9 +147,7 @@ struct EventsCommand: ConsoleCommand {
                 () throws(LonghaulError) in try taker?.hasNews() ?? false
             }
             try taker?.printNews(on: console)
-            for event in events {
-                try console.line { $0.loggedEvent(event, isForHost: attach) }
-            }
+            try show(events)
             try console.flush()
             if CommandStream.hasNoReader(1) { throw Console.Closed() }
             if let signal = Signals.received {

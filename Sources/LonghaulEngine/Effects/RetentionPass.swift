@@ -1,0 +1,47 @@
+internal import LonghaulCore
+internal import LonghaulStore
+
+/// Deletes what is kept no longer, every few minutes, in a turn that takes place anyway.
+struct RetentionPass {
+    var lengths = Retention()
+    /// `nil` = at the next turn.
+    private var dueAt: Instant?
+
+    /// Returns the part files to delete. What cannot be written now is left to the next pass.
+    mutating func run(_ writer: StoreWriter, now: Moment) throws(LonghaulError) -> [OrphanedPart] {
+        if writer.retryAt != nil || dueAt.map({ $0 > now.monotonic }) ?? false { return [] }
+        dueAt = now.monotonic + Limits.retentionCheckSeconds
+        var parts: [OrphanedPart] = []
+        var isMore = false
+        do throws(LonghaulError) {
+            try writer.transaction(.relaxed) { tx in
+                isMore = try forget(tx, &parts, now: now.wall)
+            }
+        } catch {
+            if error == StoreWriter.leaseLost { throw error }
+            return []
+        }
+        if isMore { dueAt = now.monotonic + 1 }
+        return parts
+    }
+
+    private func forget(
+        _ tx: borrowing EngineTransaction, _ parts: inout [OrphanedPart], now: Timestamp
+    ) throws -> Bool {
+        let events = Limits.eventsForgottenAtOnce
+        let transfers = Limits.transfersForgottenAtOnce
+        let rows = tx.retention
+        let acknowledged = try rows.forgetEvents(
+            acknowledgedBefore: now + -lengths.events, limit: events)
+        let unread = try rows.forgetUnreadEvents(before: now + -lengths.ended, limit: events)
+        try rows.announceEndOfBytes(
+            lengths.parts - Limits.partNoticeSeconds, tx.log, limit: transfers, now: now)
+        let dropped = try rows.bytesToDrop(
+            lengths.parts, announcedFor: Limits.partNoticeSeconds, limit: transfers, now: now)
+        for id in dropped { parts += try tx.fetches.drop(of: id, now: now) }
+        let ended = try rows.endedTransfers(before: now + -lengths.ended, limit: transfers)
+        for id in ended { parts += try rows.forget(id, now: now) }
+        return acknowledged == events || unread == events || dropped.count == transfers
+            || ended.count == transfers
+    }
+}

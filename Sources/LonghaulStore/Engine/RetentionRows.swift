@@ -1,0 +1,89 @@
+package import LonghaulCore
+
+/// Finds and deletes what the queue keeps no longer.
+package struct RetentionRows {
+    let connection: Connection
+
+    /// Deletes events that were acknowledged before a moment. Waiting events stay, however old.
+    /// Returns the number of deleted ones; at the limit there may be more.
+    package func forgetEvents(acknowledgedBefore moment: Timestamp, limit: Int) throws -> Int {
+        try connection.run(
+            """
+            DELETE FROM event WHERE seq IN (SELECT seq FROM event INDEXED BY eventDone \
+            WHERE acknowledgedAt IS NOT NULL AND acknowledgedAt < ?1 \
+            ORDER BY acknowledgedAt LIMIT ?2)
+            """, moment, limit)
+        return connection.changes
+    }
+
+    /// Deletes events from before a moment of sessions without a host: no program is told of them.
+    /// Returns the number of deleted ones. Only the oldest events are looked at, so that a pass is
+    /// cheap in any log.
+    package func forgetUnreadEvents(before moment: Timestamp, limit: Int) throws -> Int {
+        try connection.run(
+            """
+            DELETE FROM event WHERE seq IN (\
+            SELECT o.seq FROM (SELECT seq, at, sessionID FROM event ORDER BY seq LIMIT ?2) o \
+            JOIN session s ON s.id = o.sessionID WHERE o.at < ?1 AND s.host IS NULL)
+            """, moment, limit)
+        return connection.changes
+    }
+
+    /// Transfers that ended before a moment and that nothing needs any more, the oldest first: no
+    /// bytes are kept for `retry`, and no event waits for a host.
+    package func endedTransfers(before moment: Timestamp, limit: Int) throws -> [TransferID] {
+        try connection.all(
+            """
+            SELECT t.id FROM transfer t INDEXED BY transferFinished WHERE t.ended = 1 \
+            AND t.finishedAt < ?1 AND t.rearm = t.rearmed AND t.fetchID IS NULL \
+            AND NOT EXISTS (SELECT 1 FROM event e JOIN session s ON s.id = e.sessionID \
+            WHERE e.transferID = t.id AND e.acknowledgedAt IS NULL AND s.host IS NOT NULL) \
+            ORDER BY t.finishedAt LIMIT ?2
+            """, moment, limit
+        ) { $0.transferID(0) }
+    }
+
+    package func forget(_ id: TransferID, now: Timestamp) throws -> [OrphanedPart] {
+        try TransferRows(connection).forget(id, now: now)
+    }
+
+    /// Records an event, once, for each ended transfer whose bytes have been kept for so many
+    /// seconds.
+    package func announceEndOfBytes(
+        _ seconds: Double, _ log: LogWriter, limit: Int, now: Timestamp
+    ) throws {
+        let ids = try connection.all(
+            "\(Self.kept) AND NOT EXISTS (\(Self.notice)) LIMIT ?3", now + -seconds,
+            EventType.transferBytesExpire.rawValue, limit
+        ) { $0.transferID(0) }
+        let end = RFC3339.format(now + Limits.partNoticeSeconds)
+        for id in ids {
+            try log.append(.transferBytesExpire, of: id, detail: #"{"at":"\#(end)"}"#, now: now)
+        }
+    }
+
+    /// Ended transfers whose bytes have been kept for so many seconds, and whose event is so old.
+    package func bytesToDrop(
+        _ seconds: Double, announcedFor notice: Double, limit: Int, now: Timestamp
+    ) throws -> [TransferID] {
+        try connection.all(
+            "\(Self.kept) AND EXISTS (\(Self.notice) AND e.at <= ?3) LIMIT ?4", now + -seconds,
+            EventType.transferBytesExpire.rawValue, now + -notice, limit
+        ) { $0.transferID(0) }
+    }
+
+    /// Transfers that ended, and whose deadline passed, before a moment, and that keep bytes.
+    private static let kept = """
+        SELECT t.id FROM transfer t INDEXED BY transferKeeping WHERE t.ended = 1 \
+        AND t.fetchID IS NOT NULL AND t.finishedAt < ?1 AND t.deadline < ?1 AND t.rearm = t.rearmed
+        """
+
+    private static let notice = """
+        SELECT 1 FROM event e WHERE e.transferID = t.id AND e.type = ?2 AND e.at >= t.finishedAt
+        """
+}
+
+extension EngineTransaction {
+    /// What the queue keeps no longer.
+    package var retention: RetentionRows { RetentionRows(connection: connection) }
+}
