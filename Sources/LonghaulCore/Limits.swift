@@ -171,6 +171,9 @@ package enum Limits {
     package static let partNoticeSeconds: Double = 3 * 86_400
     /// Acknowledged events are kept this long.
     package static let eventRetentionSeconds: Double = 7 * 86_400
+    /// How long the store knows that a file was sent, and of how many files.
+    package static let sentFileSeconds: Double = 366 * 86_400
+    package static let sentFilesMax = 1_000_000
     /// A part file that could not be deleted is remembered this long.
     package static let leftPartsKeptSeconds: Double = 30 * 86_400
 

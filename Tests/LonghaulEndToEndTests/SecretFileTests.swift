@@ -2,7 +2,7 @@ import Foundation
 import LonghaulTestSupport
 import Testing
 
-/// Secrets that stand in files of the user, and the other options that a request says to its server.
+/// Secrets that stand in files of the user, and other options about what a server answers.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct SecretFileTests {
     private func write(_ text: String, _ name: String, _ home: LonghaulHome) throws -> String {
         let path = home.scratch(name)
@@ -28,7 +28,7 @@ import Testing
             for name in try home.scratch.names(in: "state") {
                 let file = URL(fileURLWithPath: home.state + "/" + name)
                 guard let bytes = try? Data(contentsOf: file) else { continue }
-                #expect(bytes.range(of: Data("pass-".utf8)) == nil, "\(name)")
+                #expect(bytes.range(of: Data("pass-1".utf8)) == nil, "\(name)")
             }
             let shown = try await home.run("show", "1", "--json").rows.first
             #expect(shown?["options"]["headersFrom"] == .string(headers))
@@ -43,7 +43,7 @@ import Testing
             let refused = try await home.run(
                 "enqueue", server.url("a"), "-o", home.file("a"), "--cookies", missing)
             #expect(refused.status == 64)
-            #expect(refused.error.contains("there is no file \(missing)"))
+            #expect(refused.errors.contains("there is no file \(missing)"))
             let cookies = try write("", "cookies", home)
             let url = server.url("a?size=1M&etag=v1&cut=300K&cuts=1")
             #expect(

@@ -323,7 +323,7 @@ struct SharingTests {
         try await LoopbackServer.run { server in
             let url = server.url("a.bin?size=8M&etag=v1&seed=2&rate=800K")
             _ = try await home.run(
-                "enqueue", "--no-start", url, "-o", "a", "--deadline", "2s")
+                "enqueue", "--no-start", url, "-o", "a", "--deadline", "5s")
             _ = try await home.run("enqueue", "--no-start", url, "-o", "b")
             let engine = try home.start("daemon")
             var most = 0

@@ -153,7 +153,7 @@ extension SimWorld {
                 tally.failures += 1
                 try checkFailure(id, event)
             case .transferCancelled: tally.cancelled += 1
-            case .transferNeedsInput: continue
+            case .transferNeedsInput, .transferBytesExpire: continue
             default:
                 tally.restarts += 1
                 try checkRestart(id, event)

@@ -130,6 +130,8 @@ import Testing
             // They are adopted under conditions.
             "IntentDecision.swift maxSize", "IntentDecision.swift mirrors",
             "IntentDecision.swift remoteName",
+            // A conflict of one file of many is passed over, unless it is to fail.
+            "UploadBatch.swift onDuplicate",
         ]
         let walkers = [
             "LonghaulCLI/Options/", "LonghaulCLI/Rendering/", "LonghaulCLI/Input/JSONRequest",

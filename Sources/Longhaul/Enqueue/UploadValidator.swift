@@ -83,8 +83,7 @@ enum UploadValidator {
         _ request: TransferRequest, _ upload: UploadOptions, _ source: String,
         _ version: SourceVersion
     ) -> Reservation {
-        // The version has the fields that `SourceVersion.isSame` compares.
-        let version = "\(version.size) \(version.modified) \(version.changed)"
+        let version = version.text
         let way = "\(upload.uploadProtocol.rawValue) \(upload.method?.rawValue ?? "")"
         // A separate upload has a line of its own, so that it equals no other.
         let own = request.options.onDuplicate == .separate ? "\(UInt64.random(in: 0 ... .max))" : ""

@@ -16,6 +16,8 @@ package enum RefusalPolicy: Sendable {
     case allOrNone
     /// Only the refusal because the file exists.
     case passOverExisting
+    /// Only conflicts with other transfers.
+    case passOverConflicts
     /// Each.
     case keepGoing
 
@@ -23,6 +25,7 @@ package enum RefusalPolicy: Sendable {
         switch self {
         case .allOrNone: false
         case .passOverExisting: error.code == .destinationExists
+        case .passOverConflicts: error.code == .conflict
         case .keepGoing: true
         }
     }

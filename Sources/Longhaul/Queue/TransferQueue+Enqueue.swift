@@ -101,6 +101,14 @@ extension PreparedRequests {
         try Snapshots(queue.store, in: queue.directory).prepare(requests, copying: copying)
     }
 
+    /// Does what ``TransferQueue/enqueue(keepGoing:next:report:)`` does.
+    package static func enqueue(
+        in queue: TransferQueue, _ refusals: RefusalPolicy, next: () throws -> TransferRequest?,
+        report: (EnqueueOutcome) -> Void
+    ) throws {
+        try EnqueuePipeline.carryOut(queue, refusals, next: next, report: report)
+    }
+
     /// Does what ``TransferQueue/enqueue(_:keepGoing:)`` does, once. When this throws, the reports
     /// were about the requests before the one that it throws for.
     package func enqueue(
@@ -114,5 +122,26 @@ extension PreparedRequests {
         } catch {
             throw error as? LonghaulError ?? LonghaulError(.internal, "\(error)")
         }
+    }
+}
+
+/// Tells which requests need not be made: their file was sent to the same URL before, by any
+/// session, and is the same by size and times.
+package struct SentUploads {
+    private let queue: TransferQueue
+    private var validator = RequestValidator()
+
+    package init(_ queue: TransferQueue) {
+        self.queue = queue
+    }
+
+    /// - Throws: `LonghaulError` `storeUnavailable`, or the refusal of the request.
+    package mutating func contains(_ request: TransferRequest) throws(LonghaulError) -> Bool {
+        var request = request
+        // A snapshot that may not be needed is not made for this.
+        request.options.upload?.snapshot = false
+        guard case .insert(let new) = try validator.admit(request), let file = SentFile(new)
+        else { return false }
+        return try queue.store.transfers.hasSent(file)
     }
 }

@@ -8,6 +8,12 @@ struct AwaitedTransfers {
     private let lines: [Int?]
     private let isCompared: Bool
     private let limits: EngineLimits
+    /// Refusals of single requests that leave the others to be recorded.
+    var refusals = RefusalPolicy.passOverExisting
+    /// Called once all is recorded.
+    var didRecord: ([EnqueueOutcome]) -> Void = { _ in }
+    /// Called with the transfers that have ended, once all have.
+    var didEnd: (Dictionary<TransferID, Transfer>.Values) -> Void = { _ in }
 
     /// - Parameter isCompared: A file that is there already is not checked.
     init(
@@ -36,12 +42,13 @@ struct AwaitedTransfers {
         Signals.watchSuspension()
         var outcomes: [EnqueueOutcome] = []
         do throws(LonghaulError) {
-            try prepared.enqueue(in: queue, .passOverExisting) { outcomes.append($0) }
+            try prepared.enqueue(in: queue, refusals) { outcomes.append($0) }
         } catch {
             let line = outcomes.count < lines.count ? lines[outcomes.count] : nil
             throw InputProblem(error: error, line: line)
         }
         let complete = try tellPassedOver(&outcomes, requests, in: queue, on: console)
+        didRecord(outcomes)
         let ids = outcomes.compactMap(\.id).uniqued
         let recorded = Set(outcomes.compactMap(\.recorded))
         let existing = ids.filter { !recorded.contains($0) }
@@ -69,6 +76,7 @@ struct AwaitedTransfers {
             let printing = Result {
                 try report(outcomes, complete, foreground.watch, on: console)
             }
+            didEnd(foreground.watch.ended.values)
             let status = AwaitedTransfers.status(of: foreground.watch, outcomes)
             if foreground.isHanging {
                 try? console.flush()

@@ -5,19 +5,25 @@ import LonghaulPlatform
 struct Upload: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "upload",
-        abstract: "Record the upload of a file and return; the background does it.",
+        abstract: "Record uploads of files and return; the background does them.",
         discussion: """
-            Prints the id; with --wait, transfers now and waits as `get` does. The server is \
+            Prints the ids; with --wait, transfers now and waits as `get` does. The server is \
             asked what it speaks: IETF resumable uploads, tus, or a plain PUT. What is resumable \
             goes on from the byte that the server has. The file must stay as it is until the end, \
             but with --snapshot. At a URL that ends in a slash the file keeps its name, unless the \
             server makes a resource there (tus, IETF, POST).
+
+            Several files, and a directory with -r, go to such a URL; each is a transfer. \
+            Directories that the server has not got are made there (WebDAV, FTP, SFTP). The same \
+            command again sends only what is new or changed.
 
               longhaul upload photo.jpg https://example.com/photos/photo.jpg
               longhaul upload backup.tar.zst s3://bucket/backups/
               longhaul upload --wait --protocol tus disk.img https://example.com/files/
               longhaul upload --form file report.pdf https://example.com/reports
               longhaul upload --key id_ecdsa a.zst sftp://me@example.com/srv/a.zst
+              longhaul upload -r photos sftp://me@example.com/srv/photos/
+              longhaul upload a.jpg b.jpg https://example.com/dav/
               longhaul upload --input requests.jsonl
 
             \(ExitStatus.help(endings))
@@ -27,11 +33,14 @@ struct Upload: ConsoleCommand {
         .done, .transferFailed, .refused, .usage, .storeUnavailable, .interrupted,
     ]
 
-    @Argument(help: ArgumentHelp("The file, and the URL that it goes to.", valueName: "file url"))
+    @Argument(
+        help: ArgumentHelp("The files, and the URL that they go to.", valueName: "file... url"))
     var words: [String] = []
 
     @Option(help: ArgumentHelp("Read requests from this file, as JSON Lines.", valueName: "file"))
     var input: String?
+
+    @OptionGroup var files: BatchOptions
 
     @Flag(help: "Record the good lines, and report the others.")
     var keepGoing = false
@@ -50,8 +59,11 @@ struct Upload: ConsoleCommand {
     var isQuiet: Bool { quiet }
 
     func validate() throws {
-        if input == nil ? words.count != 2 : !words.isEmpty {
+        if input == nil ? words.count < 2 : !words.isEmpty {
             throw ValidationError("a FILE and a URL are needed, or --input FILE alone")
+        }
+        if files.recursive, words.count != 2 {
+            throw ValidationError("-r takes one directory, and the URL that its files go to")
         }
         if keepGoing, wait {
             throw ValidationError("--keep-going goes without --wait; `longhaul wait` waits")
@@ -69,6 +81,13 @@ struct Upload: ConsoleCommand {
         try common.apply(to: &template.request, context)
         let queue = try TransferQueue()
         let recorder = RequestRecorder(queue, keepGoing: keepGoing, console)
+        if files.recursive || words.count > 2 {
+            var batch = UploadBatch(template.request, files, keepsGoing: keepGoing)
+            try batch.find(words.dropLast(), to: url(words.last ?? ""), context)
+            return try wait
+                ? batch.recordAndWait(in: queue, configuration.limits, on: console)
+                : batch.record(recorder, start)
+        }
         var requests: [TransferRequest] = []
         var lines: [Int?] = []
         if let input {
@@ -107,8 +126,12 @@ struct Upload: ConsoleCommand {
     ) throws(LonghaulError) -> TransferRequest {
         var request = template.request
         if words[0].isEmpty { throw LonghaulError.usage("the path is empty") }
-        request.url = words[1].hasPrefix("s3://") ? words[1] : try OptionText.url(words[1])
+        request.url = try url(words[1])
         request.destination = .file(try context.absolute(words[0]))
         return request
+    }
+
+    private func url(_ word: String) throws(LonghaulError) -> String {
+        word.hasPrefix("s3://") ? word : try OptionText.url(word)
     }
 }

@@ -69,6 +69,8 @@ struct IDRuns {
 
     var isEmpty: Bool { runs.isEmpty }
 
+    var count: Int { runs.reduce(0) { $0 + $1.count } }
+
     var all: [TransferID] { runs.flatMap { $0.map(TransferID.init(rawValue:)) } }
 
     mutating func append(_ id: Int64) {

@@ -31,6 +31,11 @@ struct RequestRecorder {
         batch.handOver(line: line, hasChecksum: request.options.checksum != nil)
     }
 
+    /// New transfers, and those of the batch that existed before.
+    var counts: (recorded: Int, existing: Int) {
+        (batch.ids.count - batch.existing.count, batch.existing.count)
+    }
+
     /// Records the outcome of a request; called in the order of the requests.
     func record(_ outcome: EnqueueOutcome) { batch.record(outcome, on: console) }
 

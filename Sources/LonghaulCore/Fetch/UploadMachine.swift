@@ -133,6 +133,7 @@ struct UploadMachine {
             if stage == .moving { converse(context, &step) }
             return settleUpload(context, &step)
         }
+        if isAboutDirectories(exchange, end, segment, context, &step) { return }
         var conversation = conversation
         let head = segment.head
         let verdict = conversation.verdict(

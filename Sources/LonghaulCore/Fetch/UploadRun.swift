@@ -16,6 +16,8 @@ package struct UploadRun: Sendable {
     var floor: Int64 = 0
     /// Another request is wanted, perhaps to another URL.
     var isSuperseded = false
+    /// Directories that the server has missed.
+    var directories: MissingDirectories?
     /// Parts that were refused once while others went on.
     private var refused: Set<Int> = []
     /// A part was refused again: nothing new is asked, and this is why.
@@ -69,6 +71,9 @@ package struct UploadRun: Sendable {
     func isRepeated(_ exchange: UploadExchange) -> Bool {
         sinceGain.contains(exchange)
     }
+
+    /// What made the request fail is mended: it may go out once more in this run.
+    mutating func mayRepeat(_ exchange: UploadExchange) { sinceGain.remove(exchange) }
 
     mutating func askAfter(_ failure: Failure, heldBefore: Int64) {
         lastFailure = failure

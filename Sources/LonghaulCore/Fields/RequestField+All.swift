@@ -251,6 +251,12 @@ extension RequestField {
                 "in-place", .upload,
                 "FTP, SFTP: send to the target itself, where the server renames nothing")),
         RequestField(
+            "createDirs", .upload(\.createsDirectories), Form.flag,
+            [.upload, .restated, .identity, .printed], label: "Creates directories",
+            option: Option(
+                "create-dirs", .upload,
+                "Make missing directories at the server, as with several files")),
+        RequestField(
             "ifChanged", .upload(\.ifChanged), Form.choice("what"), [.sending, .restated],
             label: "If changed",
             option: Option(

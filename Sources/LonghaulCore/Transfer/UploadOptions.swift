@@ -20,6 +20,9 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     /// renamed, for servers that rename nothing. After a break the whole file is sent again. Until
     /// then the target is incomplete. Default `false`.
     public var inPlace = false
+    /// Directories of the URL that the server has not got are made: by MKCOL for a PUT (RFC 4918
+    /// §9.3), by the commands of FTP and SFTP. None is ever deleted. Default `false`.
+    public var createsDirectories = false
     /// The field `Content-Type`; default `application/octet-stream`.
     public var contentType: String?
     /// Bytes of one part of an S3 multipart upload; `nil` = from the file's length.
@@ -116,4 +119,7 @@ package struct SourceVersion: Hashable, Codable, Sendable {
     package func isSame(as other: SourceVersion) -> Bool {
         size == other.size && modified == other.modified && changed == other.changed
     }
+
+    /// The fields that ``isSame(as:)`` compares.
+    package var text: String { "\(size) \(modified) \(changed)" }
 }

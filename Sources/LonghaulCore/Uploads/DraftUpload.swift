@@ -132,7 +132,7 @@ package struct DraftUpload: ResumableUpload {
             case .create: return createdResource(ended, head)
             case .ask: return answered(ended, head)
             case .append: return sentRest(ended, head)
-            case .discover, .list, .complete, .abort: return .done
+            case .discover, .list, .complete, .abort, .makeDirectory: return .done
             }
         }
     }

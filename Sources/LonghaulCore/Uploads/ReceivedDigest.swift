@@ -11,7 +11,7 @@ enum ReceivedDigest {
         switch exchange.purpose {
         case .whole, .append, .create: break
         // Of parts that were joined a digest of digests is told.
-        case .discover, .ask, .list, .complete, .abort: return nil
+        case .discover, .ask, .list, .complete, .abort, .makeDirectory: return nil
         }
         guard head.isSuccess, exchange.body.content?.before.isEmpty != false else { return nil }
         if exchange.part == nil, algorithm == .sha256,

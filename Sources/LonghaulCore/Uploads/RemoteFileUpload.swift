@@ -121,6 +121,7 @@ package struct RemoteFileUpload: UploadConversation {
         exchange.completes = true
         exchange.body.content = UploadBody.Content(file: range, pinned: job.source)
         exchange.body.mayRepeat = true
+        exchange.body.makesDirectories = job.options.createsDirectories
         return exchange
     }
 
@@ -158,7 +159,7 @@ package struct RemoteFileUpload: UploadConversation {
             guard let head = ended.head else { return askedInVain(ended.end) }
             guard case .bytes(let size) = head.headers.contentLength else { return told(0) }
             return told(size)
-        case .abort, .discover, .create, .list: return .done
+        case .abort, .discover, .create, .list, .makeDirectory: return .done
         }
     }
 

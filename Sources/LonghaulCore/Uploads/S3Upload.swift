@@ -167,7 +167,7 @@ package struct S3Upload: UploadConversation {
             case .list: listed(ended, head)
             case .complete: completed(ended, head)
             case .ask: foundObject(ended, head)
-            case .discover, .abort: .done
+            case .discover, .abort, .makeDirectory: .done
             }
         }
     }
@@ -184,7 +184,8 @@ package struct S3Upload: UploadConversation {
             // A part is stored whole or not at all.
             kept.mustAsk = true
             return failure.kind == .transient ? .askAfter(failure) : .failed(failure)
-        case .append, .discover, .create, .ask, .list, .abort: return .failed(failure)
+        case .append, .discover, .create, .ask, .list, .abort, .makeDirectory:
+            return .failed(failure)
         }
     }
 

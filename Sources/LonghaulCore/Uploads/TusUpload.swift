@@ -111,7 +111,7 @@ package struct TusUpload: ResumableUpload {
             case .ask where head.status == 403: return isUnknownAtServer()
             case .ask: return answered(ended, head)
             case .append: return appended(ended, head)
-            case .discover, .whole, .list, .complete, .abort: return .done
+            case .discover, .whole, .list, .complete, .abort, .makeDirectory: return .done
             }
         }
     }

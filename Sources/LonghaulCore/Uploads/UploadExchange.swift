@@ -17,6 +17,8 @@ package struct UploadExchange: Hashable, Sendable {
         case complete
         /// DELETE: the upload is not wanted any more.
         case abort
+        /// MKCOL: a directory of the URL, see ``MissingDirectories``.
+        case makeDirectory
     }
 
     package var purpose: Purpose

@@ -19,6 +19,20 @@ package enum UploadPlace {
 
     /// The URL of the file in a directory; another URL stays.
     static func url(of name: String, at url: String) -> String {
+        appending(PercentEncoding.encode(name.utf8), to: url)
+    }
+
+    /// The URL of a directory below another one.
+    ///
+    /// - Parameter path: Names with slashes between, and one at the end.
+    package static func directory(_ path: String, at url: String) -> String {
+        appending(PercentEncoding.encode(path.utf8, keeping: [UInt8(ascii: "/")]), to: url)
+    }
+
+    /// The path of the URL is empty or ends in a slash.
+    package static func isDirectory(_ url: String) -> Bool { appending("-", to: url) != url }
+
+    private static func appending(_ encoded: String, to url: String) -> String {
         guard let mark = url.firstRange(of: "://") else { return url }
         let rest = url[mark.upperBound...].utf8
         // A query is of HTTP alone; in the key of an object both characters may stand.
@@ -31,8 +45,7 @@ package enum UploadPlace {
         let end = rest.firstIndex(where: ends.utf8.contains) ?? rest.endIndex
         let path = rest[..<end].firstIndex(of: UInt8(ascii: "/")).map { rest[$0..<end] }
         guard path?.last ?? UInt8(ascii: "/") == UInt8(ascii: "/") else { return url }
-        return url[..<end] + (path == nil ? "/" : "") + PercentEncoding.encode(name.utf8)
-            + url[end...]
+        return url[..<end] + (path == nil ? "/" : "") + encoded + url[end...]
     }
 
     /// The URL tells the place of the file, whatever the server answers.

@@ -16,6 +16,8 @@ package struct UploadBody: Hashable, Sendable {
     package var expectsContinue = false
     /// FTP and SFTP: the offset in the file at the server from which the bytes are appended.
     package var appendsAt: Int64 = 0
+    /// FTP and SFTP: directories of the URL that are not there are made first.
+    package var makesDirectories = false
     /// FTP and SFTP: commands about names.
     package var commands = Commands()
 

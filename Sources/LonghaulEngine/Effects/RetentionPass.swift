@@ -31,6 +31,7 @@ struct RetentionPass {
         let events = Limits.eventsForgottenAtOnce
         let transfers = Limits.transfersForgottenAtOnce
         let rows = tx.retention
+        try tx.forgetSentFiles(now: now)
         let acknowledged = try rows.forgetEvents(
             acknowledgedBefore: now + -lengths.events, limit: events)
         let unread = try rows.forgetUnreadEvents(before: now + -lengths.ended, limit: events)

@@ -124,6 +124,7 @@ package struct TransferStatus {
         }
         addEvent(.transferCompleted, of: id, standing, detail ?? error, now)
         if standing.upload == nil { return [] }
+        if skipped == nil { try SentFileRows(connection).record(id, now: now) }
         try deleteCredentials(of: id)
         return try SnapshotRows(connection).abandon(of: id)
     }

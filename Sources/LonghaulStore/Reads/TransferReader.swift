@@ -193,3 +193,10 @@ package struct ListQuery: Hashable, Sendable {
         self.limit = limit
     }
 }
+
+extension TransferReader {
+    /// The same file was sent to the same URL.
+    package func hasSent(_ file: SentFile) throws(LonghaulError) -> Bool {
+        try store.access { try SentFileRows($0).contains(file) }
+    }
+}

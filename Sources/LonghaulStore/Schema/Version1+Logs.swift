@@ -111,6 +111,18 @@ extension Version1 {
         ) STRICT
         """,
         """
+        CREATE TABLE sentFile (
+          -- Order of the ends. The oldest go first, after a year or from a million rows on.
+          seq INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- Number of the file's path and the URL that it was sent to (SentFile.key).
+          key INTEGER NOT NULL UNIQUE,
+          -- Size and times of the file that was sent (SourceVersion.text).
+          version TEXT NOT NULL,
+          -- When the upload completed.
+          at INTEGER NOT NULL
+        ) STRICT
+        """,
+        """
         CREATE TABLE intentInbox (
           -- A transfer whose wants a client has changed, until an engine has applied them.
           transferID INTEGER PRIMARY KEY

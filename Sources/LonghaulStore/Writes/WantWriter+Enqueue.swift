@@ -103,3 +103,13 @@ extension WantWriter {
         }
     }
 }
+
+extension SentFile {
+    /// `nil` for a download.
+    package init?(_ new: NewTransfer) {
+        guard new.isUpload,
+            let version = new.reservation.version ?? new.request.options.upload?.source?.text
+        else { return nil }
+        self.init(path: new.path, url: new.request.url, version: version)
+    }
+}

@@ -225,6 +225,10 @@ struct HandleOptions {
             lh_flow_ignore_body(curl.pointer)
             return nil
         }
+        // A directory that another connection makes meanwhile is no failure.
+        if upload.makesDirectories {
+            curl.set(CURLOPT_FTP_CREATE_MISSING_DIRS, Int(CURLFTP_CREATE_DIR_RETRY.rawValue))
+        }
         flow.pointer.pointee.upload.base = upload.appendsAt
         if let failure = flow.send(content, upload, curl) { return failure }
         if upload.appendsAt > 0 {

@@ -82,7 +82,8 @@ import Testing
                 }
                 return Self.answered(
                     200, body: "<ListPartsResult>\(parts.joined())</ListPartsResult>")
-            case .discover, .whole, .ask, .complete, .abort: return Self.answered(500)
+            case .discover, .whole, .ask, .complete, .abort, .makeDirectory:
+                return Self.answered(500)
             }
         }
     }
@@ -122,7 +123,7 @@ import Testing
             case .create: Self.answered(201, "Location: http://h/r/1")
             case .ask: Self.answered(200, "Upload-Offset: 1000")
             case .append: append(exchange)
-            case .discover, .whole, .list, .complete, .abort: Self.answered(500)
+            case .discover, .whole, .list, .complete, .abort, .makeDirectory: Self.answered(500)
             }
         }
     }
@@ -158,7 +159,8 @@ import Testing
             case .append:
                 had += 100
                 return Self.broke(sent: Self.length(exchange))
-            case .discover, .whole, .list, .complete, .abort: return Self.answered(500)
+            case .discover, .whole, .list, .complete, .abort, .makeDirectory:
+                return Self.answered(500)
             }
         }
         expectPauses(log, perRun: 4)
@@ -176,7 +178,8 @@ import Testing
                 return had == 2_000_000
                     ? Self.answered(204, "Upload-Offset: \(had)", sent: Self.length(exchange))
                     : Self.broke(sent: Self.length(exchange))
-            case .discover, .whole, .list, .complete, .abort: return Self.answered(500)
+            case .discover, .whole, .list, .complete, .abort, .makeDirectory:
+                return Self.answered(500)
             }
         }
         guard case .completed? = log.end else {
@@ -193,7 +196,7 @@ import Testing
             case .create: Self.answered(201, "Location: http://h/r/1")
             case .ask: Self.answered(status)
             case .append: Self.broke(sent: 1000)
-            case .discover, .whole, .list, .complete, .abort: Self.answered(500)
+            case .discover, .whole, .list, .complete, .abort, .makeDirectory: Self.answered(500)
             }
         }
         expectPauses(log, perRun: 3)
@@ -209,7 +212,7 @@ import Testing
             switch exchange.purpose {
             case .ask:
                 Self.answered(200, "Content-Length: \(size)", scheme: .ftp)
-            case .whole, .complete, .append, .discover, .create, .list, .abort:
+            case .whole, .complete, .append, .discover, .create, .list, .abort, .makeDirectory:
                 Self.broke(28, "421 closing", sent: Self.length(exchange))
             }
         }

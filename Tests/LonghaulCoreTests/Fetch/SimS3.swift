@@ -67,7 +67,7 @@ struct SimS3Server {
             uploads[id] = nil
             return (head(204), "")
         case .append, .list, .complete: break
-        case .discover, .whole: return (head(400), "")
+        case .discover, .whole, .makeDirectory: return (head(400), "")
         }
         guard uploads[id] != nil else { return (head(404), "<Code>NoSuchUpload</Code>") }
         switch exchange.purpose {

@@ -21,7 +21,8 @@ import Testing
         "retries": .text("2"), "remoteName": .flag(true), "waiveAfter": .text("1h"),
         "protocol": .text("tus"), "method": .text("post"), "form": .text("f"),
         "contentType": .text("a/b"), "partSize": .text("5M"), "repeatable": .flag(true),
-        "inPlace": .flag(true), "ifChanged": .text("restart"), "snapshot": .flag(true),
+        "inPlace": .flag(true), "createDirs": .flag(true), "ifChanged": .text("restart"),
+        "snapshot": .flag(true),
     ]
 
     private static let source = FieldSource(

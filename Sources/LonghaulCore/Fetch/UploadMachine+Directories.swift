@@ -1,0 +1,70 @@
+/// Directories that the server of a PUT has not got, where the request asks for them.
+extension UploadMachine {
+    /// Handles the end of a request to make a directory, and that of a PUT for which one may be
+    /// missing. `false` = the end is another one.
+    mutating func isAboutDirectories(
+        _ exchange: UploadExchange, _ end: SegmentEnd, _ segment: ActiveSegment,
+        _ context: FetchContext, _ step: inout FetchStep
+    ) -> Bool {
+        if exchange.purpose == .makeDirectory {
+            madeDirectory(exchange, end, segment, context, &step)
+            return true
+        }
+        guard stage == .moving, mayMissDirectories(exchange),
+            let head = segment.head, MissingDirectories.mayBeMissing(head.status),
+            let directories = MissingDirectories(of: exchange.url)
+        else { return false }
+        let refusal = FailureTable.classify(upload: head).quoting(head, end.answer)
+        record(.failed(refusal), exchange, end, segment, context, &step)
+        // A PUT that was refused has left nothing.
+        wire.bytes.state.upload?.mayHaveArrived = false
+        step.writes.append(.save(state))
+        wire.upload.directories = directories
+        wire.upload.mayRepeat(exchange)
+        send(.makingDirectory(directories.url), context, &step)
+        return true
+    }
+
+    /// The directories are made once in a run.
+    private func mayMissDirectories(_ exchange: UploadExchange) -> Bool {
+        guard request.options.upload?.createsDirectories == true, exchange.purpose == .whole,
+            exchange.body.method == "PUT", wire.upload.directories == nil
+        else { return false }
+        return state.upload?.progress.isPlain ?? false
+    }
+
+    private mutating func madeDirectory(
+        _ exchange: UploadExchange, _ end: SegmentEnd, _ segment: ActiveSegment,
+        _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        step.writes.append(.save(state))
+        guard let head = segment.head, end.failure == nil, var directories = wire.upload.directories
+        else {
+            let failure =
+                end.failure.flatMap(FailureTable.classify)
+                ?? Failure(.transient, LonghaulError(.network, "the request was broken off"))
+            record(.failed(failure), exchange, end, segment, context, &step)
+            if stage == .moving { return leaveUpload(leaving(after: failure), context, &step) }
+            return settleUpload(context, &step)
+        }
+        let answer = directories.answered(head.status)
+        wire.upload.directories = directories
+        let failure = FailureTable.classify(directory: head).quoting(head, end.answer)
+        let verdict: UploadVerdict = answer == .refused ? .failed(failure) : .goOn
+        record(verdict, exchange, end, segment, context, &step)
+        guard stage == .moving else { return settleUpload(context, &step) }
+        switch answer {
+        case .goOn: send(.makingDirectory(directories.url), context, &step)
+        case .done: converse(context, &step)
+        case .refused: leaveUpload(leaving(after: failure), context, &step)
+        }
+    }
+
+    private func record(
+        _ verdict: UploadVerdict, _ exchange: UploadExchange, _ end: SegmentEnd,
+        _ segment: ActiveSegment, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        step.writes.append(
+            .attempt(transfer, segment.outcome(exchange, end, verdict, at: context.now.wall)))
+    }
+}
