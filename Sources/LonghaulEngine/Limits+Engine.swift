@@ -75,7 +75,7 @@ extension Limits {
     static let hostCheckSeconds: Double = 30
 
     // Retention.
-    /// How often is looked for what is kept no longer.
+    /// Seconds from one pass of the retention to the next.
     static let retentionCheckSeconds: Double = 600
     /// Events that one transaction deletes.
     static let eventsForgottenAtOnce = 2_000

@@ -39,7 +39,7 @@ extension UserConfiguration {
         Key(name: "limits.perOrigin", allowed: range(places)) { value, all in
             value.number(in: places).map { all.limits.perOrigin = $0 } != nil
         },
-        Key(name: "limits.rate", allowed: size) { value, all in
+        Key(name: "limits.rate", allowed: RequestField.rate) { value, all in
             value.rate.map { all.limits.rates.bytesPerSecond = $0 } != nil
         },
         Key(
@@ -51,13 +51,14 @@ extension UserConfiguration {
         Key(name: "limits.running", allowed: range(places)) { value, all in
             value.number(in: places).map { all.limits.running = $0 } != nil
         },
-        Key(name: "retention.ended", allowed: duration) { value, all in
+        Key(name: "retention.ended", allowed: RequestField.duration) { value, all in
             value.seconds.map { all.limits.retention.ended = $0 } != nil
         },
-        Key(name: "retention.events", allowed: duration) { value, all in
+        Key(name: "retention.events", allowed: RequestField.duration) { value, all in
             value.seconds.map { all.limits.retention.events = $0 } != nil
         },
-        Key(name: "retention.parts", allowed: duration + ", and at least 3d") { value, all in
+        Key(name: "retention.parts", allowed: RequestField.duration + ", and at least 3d") {
+            value, all in
             value.seconds.flatMap { $0 >= Limits.partNoticeSeconds ? $0 : nil }.map {
                 all.limits.retention.parts = $0
             } != nil
@@ -66,8 +67,6 @@ extension UserConfiguration {
 
     /// The transport has room for so many.
     private static let places = 1...64
-    private static let duration = "a duration, as 90s, 15m, 2h or 7d"
-    private static let size = "bytes a second, as 500000, 500K or 2M"
 
     private static func range(_ range: ClosedRange<Int>) -> String {
         "a number from \(range.lowerBound) to \(range.upperBound)"

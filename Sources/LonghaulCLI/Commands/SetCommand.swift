@@ -49,13 +49,13 @@ struct SetCommand: ConsoleCommand {
                 "nothing is to be changed; `longhaul set --help` shows what can be")
         }
         let queue = try TransferQueue()
-        let isUpload = try queue.transfer(id)?.kind == .upload
+        let before = try queue.transfer(id)
         for field in RequestField.downloadOnly
-        where isUpload && !field.isDefault(in: change.fields.request) {
+        where before?.kind == .upload && !field.isDefault(in: change.fields.request) {
             let name = field.option?.name ?? field.key
             throw LonghaulError.usage("--\(name) applies to downloads only")
         }
-        if fields.says("deadline"), let begin = try queue.transfer(id)?.earliestBegin {
+        if fields.says("deadline"), let begin = before?.earliestBegin {
             try fields.apply(to: &change.fields, context, begin: begin)
         }
         do {
@@ -76,9 +76,7 @@ struct SetCommand: ConsoleCommand {
 
     func change(_ context: InputContext) throws(LonghaulError) -> TransferChange {
         var change = TransferChange()
-        if let url {
-            change.url = url.hasPrefix("s3://") ? url : try OptionText.url(url, "--url")
-        }
+        if let url { change.url = try OptionText.transferURL(url, "--url") }
         if let destination { change.destination = try context.absolute(destination) }
         change.headers = try OptionText.headers(headers)
         try fields.apply(to: &change.fields, context)

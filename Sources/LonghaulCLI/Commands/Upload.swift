@@ -83,7 +83,8 @@ struct Upload: ConsoleCommand {
         let recorder = RequestRecorder(queue, keepGoing: keepGoing, console)
         if files.recursive || words.count > 2 {
             var batch = UploadBatch(template.request, files, keepsGoing: keepGoing)
-            try batch.find(words.dropLast(), to: url(words.last ?? ""), context)
+            try batch.find(
+                words.dropLast(), to: OptionText.transferURL(words.last ?? ""), context)
             return try wait
                 ? batch.recordAndWait(in: queue, configuration.limits, on: console)
                 : batch.record(recorder, start)
@@ -126,12 +127,8 @@ struct Upload: ConsoleCommand {
     ) throws(LonghaulError) -> TransferRequest {
         var request = template.request
         if words[0].isEmpty { throw LonghaulError.usage("the path is empty") }
-        request.url = try url(words[1])
+        request.url = try OptionText.transferURL(words[1])
         request.destination = .file(try context.absolute(words[0]))
         return request
-    }
-
-    private func url(_ word: String) throws(LonghaulError) -> String {
-        word.hasPrefix("s3://") ? word : try OptionText.url(word)
     }
 }

@@ -119,7 +119,7 @@ struct JSONRequest {
         case .url:
             let url = try scanner.string()
             try OptionText.refuseHidden(url, "url")
-            fields.url = url.hasPrefix("s3://") ? url : try OptionText.url(url)
+            fields.url = try OptionText.transferURL(url)
         case .source: fields.source = try scanner.string()
         case .destination: fields.destination = try scanner.string()
         case .directory: fields.directory = try scanner.string()

@@ -123,14 +123,19 @@ extension EngineFailure {
         case .transfer(let id, let error):
             return "transfer \(id) failed: \(TerminalText.shown(Redaction.text(error.message)))"
         case .host(let host, let failure):
-            return "host \(TerminalText.shown(host)) failed: \(failure.how)"
-                + (failure.lastLine.map { "; it said: " + TerminalText.shown($0) } ?? "")
+            return "host \(TerminalText.shown(host)) failed: " + failure.text
         case .job(let job, let failure):
-            return "job \(TerminalText.shown(job)) failed: \(failure.how)"
-                + (failure.lastLine.map { "; it said: " + TerminalText.shown($0) } ?? "")
+            return "job \(TerminalText.shown(job)) failed: " + failure.text
                 + "; `longhaul job log \(TerminalText.shown(job))`"
         case .task(let task, let host):
             return "task \(TerminalText.shown(task)) of host \(TerminalText.shown(host)) failed"
         }
+    }
+}
+
+extension LaunchFailure {
+    /// How the launch failed, and the last line that its process wrote.
+    fileprivate var text: String {
+        how + (lastLine.map { "; it said: " + TerminalText.shown($0) } ?? "")
     }
 }

@@ -127,6 +127,14 @@ package enum OptionText {
         return needs
     }
 
+    /// The URL of a transfer. `s3://BUCKET/KEY` is one of an upload; its parts are checked with the
+    /// request.
+    package static func transferURL(
+        _ text: String, _ name: String? = nil
+    ) throws(LonghaulError) -> String {
+        text.hasPrefix("s3://") ? text : try url(text, name)
+    }
+
     package static func url(_ text: String, _ name: String? = nil) throws(LonghaulError) -> String {
         do {
             return try URLParts(text).url

@@ -154,7 +154,7 @@ extension RequestField {
             "limitRate", .options(\.limitRate), Form.rate, [.setting, .printed],
             label: "Rate limit",
             option: Option("limit-rate", .transfer, "Bytes per second at most: 500K, 10M, none"),
-            configured: "bytes a second, as 500000, 500K or 2M", merge: freest,
+            configured: rate, merge: freest,
             check: { ($0 ?? 1) < 1 ? "a rate limit is at least 1 byte per second" : nil }),
         RequestField(
             "yield", .options(\.yields), Form.onOff, [.setting, .printed], label: "Yields",
@@ -276,7 +276,9 @@ extension RequestField {
         RequestField(.options(\.unreachableAttempts), [.restated], merge: freest),
     ]
 
-    private static let duration = "a duration, as 90s, 15m, 2h or 7d"
+    /// What the configuration file takes for a duration, and for a rate, in words.
+    package static let duration = "a duration, as 90s, 15m, 2h or 7d"
+    package static let rate = "bytes a second, as 500000, 500K or 2M"
 
     /// The larger of two bounds; `nil` = unlimited.
     @Sendable

@@ -57,11 +57,9 @@ package struct MissingDirectories: Hashable, Sendable {
 
 extension UploadExchange {
     static func makingDirectory(_ url: String) -> UploadExchange {
-        var body = UploadBody(method: "MKCOL")
-        body.mayRepeat = true
-        return UploadExchange(
-            purpose: .makeDirectory, url: url, headers: HeaderFields(), body: body, range: 0..<0,
-            completes: false)
+        var exchange = UploadExchange(.makeDirectory, "MKCOL", url)
+        exchange.body.mayRepeat = true
+        return exchange
     }
 }
 

@@ -1,13 +1,14 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// Deletes what is kept no longer, every few minutes, in a turn that takes place anyway.
+/// Deletes events, bytes and transfers whose time is over, every few minutes, in a turn that takes
+/// place anyway.
 struct RetentionPass {
     var lengths = Retention()
     /// `nil` = at the next turn.
     private var dueAt: Instant?
 
-    /// Returns the part files to delete. What cannot be written now is left to the next pass.
+    /// Returns the part files to delete. If the store cannot be written, the next pass tries again.
     mutating func run(_ writer: StoreWriter, now: Moment) throws(LonghaulError) -> [OrphanedPart] {
         if writer.retryAt != nil || dueAt.map({ $0 > now.monotonic }) ?? false { return [] }
         dueAt = now.monotonic + Limits.retentionCheckSeconds
@@ -31,7 +32,7 @@ struct RetentionPass {
         let events = Limits.eventsForgottenAtOnce
         let transfers = Limits.transfersForgottenAtOnce
         let rows = tx.retention
-        try tx.forgetSentFiles(now: now)
+        try rows.forgetSentFiles(now: now)
         let acknowledged = try rows.forgetEvents(
             acknowledgedBefore: now + -lengths.events, limit: events)
         let unread = try rows.forgetUnreadEvents(before: now + -lengths.ended, limit: events)

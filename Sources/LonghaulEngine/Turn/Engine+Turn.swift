@@ -22,6 +22,7 @@ extension Engine {
         if !schedule.scope.startsNothing {
             effects.abortUploads(
                 writer, isLeaving: schedule.isLeaving, now: now, takeSerials: fetches.takeSerials)
+            try effects.forgetOld(writer, now: now)
         }
         try runLaunches(now: now)
         return outcome(now: now)
@@ -166,7 +167,6 @@ extension Engine {
     }
 
     private func runLaunches(now: Moment) throws(LonghaulError) {
-        try effects.forgetOld(writer, now: now)
         if schedule.scope.startsNothing { return }
         launches.follow(hasTransfers: !fetches.all.isEmpty)
         let outcome = try launches.run(

@@ -15,6 +15,11 @@ package enum TextFile {
         return try readToEnd(file.number, path, atMost: Limits.textFileBytes)
     }
 
+    /// The same as text; bytes that are not UTF-8 are replaced.
+    static func text(_ path: String) throws(SystemFailure) -> String? {
+        try read(path).map { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// All that comes on standard input, until its end.
     package static func readStandardInput() throws(SystemFailure) -> [UInt8] {
         try readToEnd(STDIN_FILENO, "standard input", atMost: .max)
@@ -90,7 +95,7 @@ extension SecretFiles {
     package func secrets() throws(SecretFileProblem) -> RequestSecrets {
         try secrets { path throws(SecretFileProblem) in
             do throws(SystemFailure) {
-                return try TextFile.read(path).map { String(decoding: $0, as: UTF8.self) }
+                return try TextFile.text(path)
             } catch {
                 throw .unreadable(path, error.reason)
             }
@@ -111,7 +116,7 @@ extension S3Profile {
 
     private func text(of path: String) throws(S3KeysProblem) -> String? {
         do throws(SystemFailure) {
-            return try TextFile.read(path).map { String(decoding: $0, as: UTF8.self) }
+            return try TextFile.text(path)
         } catch {
             throw .unreadable(path, error.reason)
         }

@@ -123,11 +123,3 @@ extension EngineTransaction {
     /// Memories of servers.
     package var origins: OriginMemories { OriginMemories(connection: connection) }
 }
-
-extension EngineTransaction {
-    /// Forgets old files that were sent.
-    package func forgetSentFiles(now: Timestamp) throws {
-        try SentFileRows(connection).forget(
-            before: now + -Limits.sentFileSeconds, keeping: Limits.sentFilesMax)
-    }
-}

@@ -43,6 +43,12 @@ package struct RetentionRows {
         ) { $0.transferID(0) }
     }
 
+    /// Deletes the oldest records of files that were sent.
+    package func forgetSentFiles(now: Timestamp) throws {
+        try SentFileRows(connection).forget(
+            before: now + -Limits.sentFileSeconds, keeping: Limits.sentFilesMax)
+    }
+
     package func forget(_ id: TransferID, now: Timestamp) throws -> [OrphanedPart] {
         try TransferRows(connection).forget(id, now: now)
     }

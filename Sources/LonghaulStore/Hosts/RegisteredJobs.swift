@@ -86,7 +86,7 @@ package struct RegisteredJobs {
         var timing = TaskTiming(
             request, replacing: before, place: try rows.place(), now: now, time)
         let after = request.job?.after ?? []
-        let awaits = try AwaitedTransfers(connection).open(among: after)
+        let awaits = try TransferDependencies(connection).open(among: after)
         if !after.isEmpty, awaits.isEmpty { timing.endWait(of: request, now: now) }
         if let replaced { try rows.delete(replaced.id) }
         let isPaused = replaced?.isPaused ?? running?.isPaused ?? false

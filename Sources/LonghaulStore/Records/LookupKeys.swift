@@ -47,14 +47,14 @@ enum ReservationKey {
 
     static func of(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64 {
         let run = longestRun(bytes)
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for index in 0..<run.lowerBound { hash = mix(hash, bytes[index]) }
-        for index in run.upperBound..<bytes.count { hash = mix(hash, bytes[index]) }
+        var hash = FNV1a()
+        for index in 0..<run.lowerBound { hash.mix(bytes[index]) }
+        for index in run.upperBound..<bytes.count { hash.mix(bytes[index]) }
         var value: UInt64 = 0
         for index in run { value = value &* 10 &+ UInt64(bytes[index] &- 0x30) }
         // The length tells 7 from 007.
-        hash = mix(hash, UInt8(truncatingIfNeeded: run.count))
-        return Int64(bitPattern: (hash >> 33) << 31 | value)
+        hash.mix(UInt8(truncatingIfNeeded: run.count))
+        return Int64(bitPattern: (hash.value >> 33) << 31 | value)
     }
 
     /// The longest (among equals the last) run of at most nine digits after the last slash.
@@ -75,10 +75,15 @@ enum ReservationKey {
         }
         return best
     }
+}
+
+/// A hash by FNV-1a of 64 bits.
+struct FNV1a {
+    private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
     @inline(__always)
-    private static func mix(_ hash: UInt64, _ byte: UInt8) -> UInt64 {
-        (hash ^ UInt64(byte)) &* 0x100_0000_01B3
+    mutating func mix(_ byte: UInt8) {
+        value = (value ^ UInt64(byte)) &* 0x100_0000_01B3
     }
 }
 

@@ -8,10 +8,10 @@ package struct SentFile {
 
     /// - Parameter version: Of the user's file, even where a snapshot of it was sent.
     init(path: String, url: String, version: String) {
-        // FNV-1a. A key that two pairs share is harmless: no two files have the same times.
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in "\(url)\n\(path)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        key = Int64(bitPattern: hash)
+        // A key that two pairs share is harmless: no two files have the same times.
+        var hash = FNV1a()
+        for byte in "\(url)\n\(path)".utf8 { hash.mix(byte) }
+        key = Int64(bitPattern: hash.value)
         self.version = version
     }
 }

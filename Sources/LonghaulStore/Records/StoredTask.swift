@@ -199,7 +199,7 @@ enum TaskColumns {
             isSimulated: row.bool(25))
         task.isCancelled = row.int(25) == 2
         task.isPaused = row.bool(27)
-        task.awaits = AwaitedTransfers.ids(row.optionalText(28) ?? "")
+        task.awaits = TransferDependencies.ids(row.optionalText(28) ?? "")
         return task
     }
 

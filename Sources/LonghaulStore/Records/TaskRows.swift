@@ -62,7 +62,7 @@ struct TaskRows {
             (request.kind == .refresh ? DueTask.Kind.refresh : .processing).rawValue,
             request.definition, request.payload, TriggerSet(request.triggers).rawValue, now,
             request.eligibility.eligibility.rawValue, timing.dueAt, request.job?.deadline,
-            isPaused, isAsked, AwaitedTransfers.text(awaits))
+            isPaused, isAsked, TransferDependencies.text(awaits))
         let id = TaskID(rawValue: connection.lastInsertedRowID)
         try write(timing, of: id, now: now)
         guard let task = try find(id) else {

@@ -8,7 +8,7 @@ extension TaskQueue {
         let waiting = try connection.all(
             TaskColumns.select + " INDEXED BY taskAwaits WHERE awaits IS NOT NULL",
             read: TaskColumns.read)
-        let transfers = AwaitedTransfers(connection)
+        let transfers = TransferDependencies(connection)
         for task in waiting {
             var open: [TransferID] = []
             var missed: TransferID?
@@ -32,7 +32,7 @@ extension TaskQueue {
         _ task: StoredTask, leaving open: [TransferID], now: Timestamp
     ) throws {
         try connection.run(
-            "UPDATE task SET awaits = ?2 WHERE id = ?1", task.id, AwaitedTransfers.text(open))
+            "UPDATE task SET awaits = ?2 WHERE id = ?1", task.id, TransferDependencies.text(open))
         guard open.isEmpty else { return }
         var timing = task.timing
         timing.endWait(of: task.request, now: now)

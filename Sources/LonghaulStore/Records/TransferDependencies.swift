@@ -1,7 +1,7 @@
 import LonghaulCore
 
 /// The transfers that must complete before a job runs.
-struct AwaitedTransfers {
+struct TransferDependencies {
     let connection: Connection
 
     init(_ connection: Connection) {
