@@ -111,12 +111,13 @@ private struct StatusReader {
         }
         let rates =
             engine == nil ? [] : BoardReader.live(in: queue.directory).values.map(\.bytesPerSecond)
-        var counts = try queue.store.transfers.counts()
+        let view = try RunningView(queue.store, now: queue.now)
+        var counts = view.counts.ofState
         // Transfers of an engine that died wait for the next one, and are shown so.
         let running = counts[.running] ?? 0
-        let surplus = engine == nil ? running : try RunningView(queue.store, now: queue.now).surplus
-        counts[.running] = max(0, running - surplus)
-        counts[.waiting, default: 0] += min(surplus, running)
+        let waiting = engine == nil ? running : view.surplus
+        counts[.running] = running - waiting
+        counts[.waiting, default: 0] += waiting
         return QueueStatus(
             engine: engine, counts: counts, hostsFailed: try queue.store.hosts.failing().count,
             bytesPerSecond: rates.reduce(0, +),

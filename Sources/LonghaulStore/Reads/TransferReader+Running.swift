@@ -6,6 +6,8 @@ package struct RunningCounts: Hashable, Sendable {
     package var discretionary = 0
     /// Counts by name of the origin.
     package var ofOrigin: [String: Int] = [:]
+    /// Transfers of each state, those among them that wait for another's bytes as well.
+    package var ofState: [TransferState: Int] = [:]
     /// Fetches among them that were made ready for connections that others had, in the order in
     /// which they get them.
     package var prefetched: [PrefetchedFetch] = []
@@ -68,6 +70,7 @@ extension TransferReader {
                 counts.discretionary += origin.discretionary
             }
             counts.prefetched = try prefetched(connection)
+            counts.ofState = try Tally(connection).counts(session: nil)
             return counts
         }
     }
