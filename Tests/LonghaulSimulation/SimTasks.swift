@@ -304,7 +304,7 @@ final class SimTasks {
         if launches > Limits.taskLaunchesAtOnce {
             throw hosts.broken("\(launches) hosts run for tasks")
         }
-        guard hasDecided else { return }
+        guard hasDecided else { return mayHaveCompared() }
         fire()
         for number in entries.keys.sorted() {
             guard let task = entries[number] else { continue }
@@ -515,8 +515,10 @@ final class SimTasks {
             add(counted[task.key], repetition.interval + skipped + repetition.slack)
             // One that replaces another goes on with the windows of its own.
             if counted[task.key] != nil { add(task.submitted, repetition.slack) }
-            // It may have run beyond the window of the next one.
-            add(task.ended, repetition.slack)
+            // It may have run beyond the window of the next one. Where it began after it ended, by a
+            // clock that was set back meanwhile, the engine counts from its end.
+            let isBackwards = task.begun.map { $0.wall > task.ended?.wall ?? $0.wall } ?? false
+            add(task.ended, repetition.slack + (isBackwards ? repetition.interval : 0))
         }
         if task.deferrals > 0 {
             add(task.ended, min(Double(1 << min(task.deferrals - 1, 20)), 900))
@@ -587,6 +589,22 @@ final class SimTasks {
             }
         }
         seen = new
+    }
+
+    /// The engine compares the world before it decides. A turn without a decision may have compared
+    /// what is visible now: the next one tells nothing of a change.
+    private func mayHaveCompared() {
+        let visible = world.visible
+        guard let old = seen,
+            old.power != visible.power.value || old.network != visible.network.value
+                || old.machine != machine
+                || old.networkName != visible.network.identity.map({ $0.connection ?? "" })
+        else { return }
+        seen?.power = nil
+        seen?.network = nil
+        seen?.networkName = ""
+        seen?.machine = machine
+        isNameUnsure = true
     }
 
     private func triggers(from old: World, to new: World) -> Set<TaskTrigger> {
