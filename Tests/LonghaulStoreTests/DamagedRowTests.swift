@@ -35,12 +35,12 @@ import Testing
             (try $0.transfers.work(id), try $0.fetches.state(of: fetch))
         }
         let (work, state) = (try #require(found.0), try #require(found.1))
-        var machine = FetchMachine(
-            transfer: id, request: work.request, destination: "/d/a", deadline: nil, state: state,
-            firstSerial: 1)
+        let target = FetchTarget(
+            transfer: id, request: work.request, destination: "/d/a", deadline: nil)
+        var machine = FetchMachine(target, state, firstSerial: 1)
         _ = machine.begin()
         #expect(machine.target.sources.contains(machine.url))
-        #expect(!machine.isWhole)
+        #expect(!machine.frame.bytes.state.isDurable)
         var next = state
         next.generation += 1
         next.attempts += 1

@@ -60,8 +60,8 @@ enum WireOutcome {
 
 extension LonghaulError {
     /// Error of a transfer whose deadline has come while it runs.
-    static func deadlinePassed(on wire: FetchWire) -> LonghaulError {
-        deadlinePassed(after: wire.run.hasGained(wire.bytes) ? nil : wire.target.lastError)
+    static func deadlinePassed(on frame: FetchFrame) -> LonghaulError {
+        deadlinePassed(after: frame.run.hasGained(frame.bytes) ? nil : frame.target.lastError)
     }
 
     /// - Parameter cause: Why the last attempt gained nothing, if it did not.

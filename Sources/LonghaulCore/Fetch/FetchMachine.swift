@@ -1,107 +1,163 @@
 /// The life of one fetch from claim to leaving, as a value: events in, writes and effects out. It
 /// knows no clock, no store and no wire; the engine feeds it and performs what it says. Everything
 /// that decides about a user's bytes passes through here.
-///
-/// Invariants: `have` holds only bytes of the representation that `state.validator` pins;
-/// `state.durable` is a part of `have`; nothing is published unless `have` covers `0..<bytesTotal`.
-package struct FetchMachine: Sendable {
-    package internal(set) var stage: FetchStage = .preparing
-    package internal(set) var leaving: FetchLeaving?
-    package internal(set) var wire: FetchWire
+package enum FetchMachine: Sendable {
+    case download(DownloadMachine)
+    case upload(UploadMachine)
 
-    package init(
-        transfer: TransferID, request: TransferRequest, destination: String, deadline: Timestamp?,
-        state: FetchState, firstSerial: Int64
-    ) {
-        let target = FetchTarget(
-            transfer: transfer, request: request, destination: destination, deadline: deadline)
-        wire = FetchWire(target, state, firstSerial: firstSerial)
+    package init(_ target: FetchTarget, _ state: FetchState, firstSerial: Int64) {
+        let frame = FetchFrame(target, state, firstSerial: firstSerial)
+        self =
+            target.isUpload
+            ? .upload(UploadMachine(frame: frame)) : .download(DownloadMachine(frame: frame))
     }
 
-    // MARK: - What others see
+    // MARK: - Events
 
-    // A computed property that is read through an object copies the whole machine first: what the
-    // engine reads for each event, it reads in `wire`. Large values are lent, not copied.
-
-    package var target: FetchTarget {
-        _read { yield wire.target }
-        _modify { yield &wire.target }
+    /// The first step: open the part file, or the source.
+    ///
+    /// - Parameters:
+    ///   - resting: Sources that are to be left alone, where there are others.
+    ///   - spaceIsShort: The disk is nearly full: see ``DownloadMachine``.
+    package mutating func begin(
+        elsewhereThan resting: Set<String> = [], spaceIsShort: Bool = false
+    ) -> FetchStep {
+        var step = FetchStep()
+        switch consume self {
+        case .download(var machine):
+            step = machine.begin(elsewhereThan: resting, spaceIsShort: spaceIsShort)
+            self = .download(machine)
+        case .upload(let machine):
+            step = machine.begin()
+            self = .upload(machine)
+        }
+        step.status = status
+        return step
     }
 
-    package var transfer: TransferID { wire.target.transfer }
-    package var request: TransferRequest { _read { yield wire.target.request } }
-    package var state: FetchState { _read { yield wire.bytes.state } }
-    package var have: ByteRanges { _read { yield wire.bytes.have } }
-    package var segments: [ActiveSegment] { wire.segments }
-    package var held: HeldBody? { wire.held }
-    package var syncing: PendingSync? { wire.bytes.checkpoints.syncing }
-    package var url: String { wire.url }
-    package var isWhole: Bool { wire.bytes.isWhole }
-    package var totals: TransferTotals { wire.bytes.totals }
-
-    /// A request that leaves the wire is known to cost no byte.
-    package var goesOnWhenAskedAgain: Bool {
-        wire.connections.goesOnWhenAskedAgain(wire.bytes)
-    }
-
-    /// Leaving the wire would cost all bytes received: the server has told nothing that could prove
-    /// the rest, or it sends no parts of a file.
-    package func isUnresumable(_ origin: OriginMemory) -> Bool {
-        guard stage == .moving, let validator = wire.bytes.state.validator else { return false }
-        return validator.isEmpty || origin.ignoresRanges
-            || segments.contains { $0.head?.headers.refusesRanges == true }
-    }
-
-    /// The only request, if it was made before `moment` and no answer to it has begun.
-    package func unanswered(since moment: Instant) -> SegmentKey? {
-        guard stage == .moving, segments.count == 1, let started = wire.run.startedMoving,
-            started <= moment, segments[0].head == nil, segments[0].received == 0
-        else { return nil }
-        return segments[0].key
-    }
-
-    /// When to look again for lack of events: a checkpoint that falls due, connections to add.
-    /// `nil` while off the wire.
-    package var nextTick: Instant? {
-        guard stage == .moving, !wire.segments.isEmpty else { return nil }
-        let pause = wire.isTryingConnections ? Limits.splitTickSeconds : Limits.tickSeconds
-        return wire.bytes.checkpoints.nextTick(after: pause)
+    package mutating func handle(_ event: FetchEvent, in context: FetchContext) -> FetchStep {
+        var step = FetchStep()
+        if stage == .left {
+            step.status = status
+            return step
+        }
+        // Moved out and in again: a copy would be made of all that the machine changes.
+        switch consume self {
+        case .download(var machine):
+            step = machine.react(to: event, in: context)
+            self = .download(machine)
+        case .upload(var machine):
+            step = machine.react(to: event, in: context)
+            self = .upload(machine)
+        }
+        assert(stage != .moving || leaving == nil, "a fetch that is to leave stops its requests")
+        step.status = status
+        return step
     }
 
     /// Records the progress board's numbers for a request of this fetch, before any event that
     /// depends on them.
-    package mutating func note(
+    ///
+    /// Returns the body bytes ever moved for the fetch.
+    @discardableResult package mutating func note(
         _ key: SegmentKey, written: Int64, received: Int64, now: Instant
-    ) {
-        wire.moved(key, written: written, received: received, now: now)
-    }
-
-    // MARK: - Beginning
-
-    /// The first source, from the one in use on, that is not among those to be left alone.
-    package mutating func begin(elsewhereThan resting: Set<String>) {
-        for _ in wire.target.sources where resting.contains(url) {
-            wire.bytes.nextSource(in: wire.target)
+    ) -> Int64 {
+        switch consume self {
+        case .download(var machine):
+            machine.wire.moved(key, written: written, received: received, now: now)
+            let fetched = machine.wire.frame.bytes.state.bytesFetched
+            self = .download(machine)
+            return fetched
+        case .upload(var machine):
+            machine.count(received, of: key)
+            let fetched = machine.frame.bytes.state.bytesFetched
+            self = .upload(machine)
+            return fetched
         }
     }
 
-    /// The first step: open the part file.
-    ///
-    /// - Parameter spaceIsShort: Where the size is not known, room for one byte is looked for: of
-    ///   thousands of transfers to a full disk each would make a file, and a request.
-    package mutating func begin(spaceIsShort: Bool = false) -> FetchStep {
-        if wire.target.isUpload { return UploadMachine.begin(wire.target) }
-        var step = FetchStep()
-        step.isWhole = isWhole
-        let size = state.bytesTotal ?? request.expectedBytes
-        let needs = size.map { max(0, $0 - have.count) } ?? (spaceIsShort ? 1 : nil)
-        var order = part(needs: needs)
-        order.isNeedExpected = state.bytesTotal == nil && size != nil
-        step.effects.append(.prepare(order))
-        return step
+    package var status: FetchStatus {
+        switch self {
+        case .download(let machine): machine.status
+        case .upload(let machine): machine.status
+        }
     }
 
-    package func part(needs: Int64?) -> PartOrder {
-        PartOrder(wire.target, wire.bytes, publication: finalDestination, needs: needs)
+    // MARK: - What both have
+
+    package var frame: FetchFrame {
+        switch self {
+        case .download(let machine): machine.wire.frame
+        case .upload(let machine): machine.frame
+        }
+    }
+
+    package var stage: FetchStage { frame.stage }
+    package var leaving: FetchLeaving? { frame.leaving }
+    package var isBeingCancelled: Bool { frame.isBeingCancelled }
+    package var isJoinable: Bool { frame.isJoinable }
+    package var state: FetchState { frame.bytes.state }
+    package var target: FetchTarget { frame.target }
+    package var url: String { frame.url }
+    package var totals: TransferTotals { frame.bytes.totals }
+
+    package mutating func serve(_ subscribers: Subscribers) {
+        switch consume self {
+        case .download(var machine):
+            machine.wire.frame.serve(subscribers)
+            self = .download(machine)
+        case .upload(var machine):
+            machine.frame.serve(subscribers)
+            self = .upload(machine)
+        }
+    }
+
+    /// The requests that are out.
+    package var requests: [SegmentKey] {
+        switch self {
+        case .download(let machine): machine.segments.map(\.key)
+        case .upload(let machine): machine.requests.map(\.key)
+        }
+    }
+
+    // MARK: - What one has
+
+    package var download: DownloadMachine? {
+        guard case .download(let machine) = self else { return nil }
+        return machine
+    }
+
+    package var upload: UploadMachine? {
+        guard case .upload(let machine) = self else { return nil }
+        return machine
+    }
+
+    /// The only request, if it was made before `moment` and no answer to it has begun.
+    package func unanswered(since moment: Instant) -> SegmentKey? {
+        guard stage == .moving, let started = frame.run.startedMoving, started <= moment else {
+            return nil
+        }
+        return switch self {
+        case .download(let machine): machine.segments.loneUnanswered
+        case .upload(let machine): machine.requests.loneUnanswered
+        }
+    }
+}
+
+/// A request that is out.
+private protocol RequestOnWire {
+    var key: SegmentKey { get }
+    var head: ResponseHead? { get }
+    /// Body bytes that it has moved.
+    var received: Int64 { get }
+}
+
+extension ActiveSegment: RequestOnWire {}
+extension ActiveExchange: RequestOnWire {}
+
+extension Array where Element: RequestOnWire {
+    fileprivate var loneUnanswered: SegmentKey? {
+        guard count == 1, self[0].head == nil, self[0].received == 0 else { return nil }
+        return self[0].key
     }
 }

@@ -6,12 +6,34 @@ package struct FetchStep: Sendable {
     /// The writes include a terminal state, an event, a restart or a checkpoint: they must survive
     /// a power cut before any effect.
     package var durable = false
-    /// The machine's ``FetchMachine/nextTick`` after it.
-    package internal(set) var nextTick: Instant?
-    /// Every byte is there after it, and none is to be asked for anew.
-    package internal(set) var isWhole = false
+    /// The fetch after it.
+    package internal(set) var status = FetchStatus()
 
     package init() {}
+}
+
+/// Facts about a fetch that its owner reads with each event. The machine is large, and is copied
+/// for what is read in it.
+package struct FetchStatus: Hashable, Sendable {
+    package internal(set) var stage = FetchStage.preparing
+    /// A cancel is under way, and may still be taken back.
+    package internal(set) var isBeingCancelled = false
+    /// Requests that are out.
+    package internal(set) var requests = 0
+    /// Body bytes ever moved for it.
+    package internal(set) var bytesFetched: Int64 = 0
+    /// When to look again for lack of events; `nil` while off the wire.
+    package internal(set) var nextTick: Instant?
+    /// Every byte is there, and none is to be asked for anew.
+    package internal(set) var isWhole = false
+
+    init() {}
+
+    init(_ frame: FetchFrame) {
+        stage = frame.stage
+        isBeingCancelled = frame.isBeingCancelled
+        bytesFetched = frame.bytes.state.bytesFetched
+    }
 }
 
 /// A write for the engine's commit. A value, so that a commit that failed (disk full) can be tried

@@ -23,7 +23,7 @@ package struct FetchTarget: Sendable {
     /// Why the attempt before this one gained nothing.
     package var lastError: LonghaulError?
 
-    init(
+    package init(
         transfer: TransferID, request: TransferRequest, destination: String, deadline: Timestamp?
     ) {
         self.transfer = transfer
@@ -130,6 +130,34 @@ package struct FetchTarget: Sendable {
         }
         if fault.isPassing { return .retry(Failure(.transient, error)) }
         return .fail(error)
+    }
+
+    // MARK: - The file of an upload
+
+    /// Effect of the failure of an upload on the transfer.
+    func leaving(afterUpload failure: Failure, bytesKept: Int64) -> FetchLeaving {
+        switch failure.kind {
+        case .transient, .restartFromZero: return .retry(failure)
+        case .needsInput: return .needInput(failure.error)
+        case .permanent:
+            let restarts = request.options.upload?.ifChanged == .restart
+            if failure.error.code == .sourceChanged, restarts {
+                return .retry(Failure(.transient, failure.error))
+            }
+            return .fail(failure.error)
+        case .waitForStorage, .localFault:
+            let fault = LocalFault(code: failure.error.code, message: failure.error.message)
+            return leaving(afterSource: fault, bytesKept: bytesKept)
+        }
+    }
+
+    /// Effect of a failure of the source's disk, or of a change of the source while it was read.
+    func leaving(afterSource fault: LocalFault, bytesKept: Int64) -> FetchLeaving {
+        guard fault.code == .sourceChanged else {
+            return leaving(after: fault, bytesKept: bytesKept)
+        }
+        let failure = Failure(.permanent, LonghaulError(fault.code, fault.message))
+        return leaving(afterUpload: failure, bytesKept: bytesKept)
     }
 }
 

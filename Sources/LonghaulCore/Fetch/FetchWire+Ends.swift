@@ -8,24 +8,24 @@ extension FetchWire {
         // The board may have had no cell for it.
         count(end.bytesReceived, of: index)
         var segment = segments.remove(at: index)
-        bytes.checkpoints.retire(key)
+        frame.bytes.checkpoints.retire(key)
         if end.failure == .withdrawn {
             // The request was never sent and is no attempt.
-            if segment.number == bytes.state.attempts { bytes.state.attempts -= 1 }
-            return EndedRequest(segment, end, of: target, bytes)
+            if segment.number == frame.bytes.state.attempts { frame.bytes.state.attempts -= 1 }
+            return EndedRequest(segment, end, of: frame.target, frame.bytes)
         }
         if segment.isWriting, segment.isOpen, end.writtenThrough > segment.start {
-            bytes.have.insert(segment.start..<end.writtenThrough)
+            frame.bytes.have.insert(segment.start..<end.writtenThrough)
             segment.written = end.writtenThrough
-            bytes.state.emptyAnswers = 0
-            if end.failure == nil { connections.hasEndedWell = true }
+            frame.bytes.state.emptyAnswers = 0
+            if end.failure == nil { frame.connections.hasEndedWell = true }
         }
         if segment.isOpen, end.failure == nil || end.writtenThrough > segment.start {
-            bytes.learnVersion(segment, askedFor: target.request.url)
+            frame.bytes.learnVersion(segment, askedFor: frame.target.request.url)
         }
         if held?.key == key { held = nil }
-        let ended = EndedRequest(segment, end, of: target, bytes)
-        step.writes.append(.attempt(target.transfer, ended.outcome(at: context.now.wall)))
+        let ended = EndedRequest(segment, end, of: frame.target, frame.bytes)
+        step.writes.append(.attempt(frame.target.transfer, ended.outcome(at: context.now.wall)))
         return ended
     }
 
@@ -34,8 +34,8 @@ extension FetchWire {
         after ended: EndedRequest, _ context: FetchContext, _ step: inout FetchStep
     ) -> WireOutcome? {
         let (segment, failure) = (ended.segment, ended.failure)
-        bytes.learnEnd(ended)
-        if bytes.isWhole, fromZero == nil, failure == nil || failure?.kind == .transient {
+        frame.bytes.learnEnd(ended)
+        if frame.bytes.isWhole, fromZero == nil, failure == nil || failure?.kind == .transient {
             return wholeOnWire(context, &step)
         } else if let failure {
             return failed(failure, segment, context, &step)
@@ -56,18 +56,11 @@ extension FetchWire {
         _ context: FetchContext, _ step: inout FetchStep
     ) -> WireOutcome? {
         if segments.isEmpty {
-            noteThroughput(context, &step)
+            frame.noteThroughput(context, &step)
             return .finish
         }
         step.effects.append(.stop(segments.map(\.key)))
         return nil
-    }
-
-    /// The origin's throughput, for planning, from transfers long enough to tell.
-    func noteThroughput(_ context: FetchContext, _ step: inout FetchStep) {
-        guard let origin = asked(context) else { return }
-        let write = run.worked(at: origin, bytes, now: context.now.monotonic)
-        step.writes += [write].compactMap(\.self)
     }
 
     private mutating func failed(
@@ -78,10 +71,10 @@ extension FetchWire {
             // Many servers refuse a second connection, with any status: the first is as good as
             // before.
             if !segment.hasBroughtAPiece { noteRefused(segment, context) }
-            run.askedPause(by: failure, at: context.now.wall)
+            frame.run.askedPause(by: failure, at: context.now.wall)
             return segments.isEmpty ? askInTime(context, &step) : nil
         }
-        let isOfRange = segments.isEmpty && bytes.mayBeOfTheRange(failure, segment)
+        let isOfRange = segments.isEmpty && frame.bytes.mayBeOfTheRange(failure, segment)
         let failure = isOfRange ? FailureTable.restart(.noBytes) : failure
         switch failure.kind {
         case .restartFromZero where segment.ask.isForMirror:
@@ -90,18 +83,18 @@ extension FetchWire {
                 return tryElsewhere(
                     FailureTable.mirror(failure.restart ?? .noBytes), context, &step)
             }
-            connections.rangesRefused = true
+            frame.connections.rangesRefused = true
             return nil
         case .restartFromZero:
             // Refuted: nothing is to be whole by it.
-            if failure.restart == .lengthDisagrees, bytes.have.isEmpty {
-                bytes.forgetVersion()
+            if failure.restart == .lengthDisagrees, frame.bytes.have.isEmpty {
+                frame.bytes.forgetVersion()
             }
             // Once; if a start from zero ends so too, it is a failure like any other.
             if case .restarting = segment.ask.proof {
                 return .leave(.retry(failure))
             }
-            if segment.ask.proof == .nothingHeld, bytes.have.isEmpty {
+            if segment.ask.proof == .nothingHeld, frame.bytes.have.isEmpty {
                 return .leave(.retry(failure))
             }
             fromZero = failure.restart ?? .noBytes
@@ -118,7 +111,7 @@ extension FetchWire {
             return nil
         case .waitForStorage, .localFault:
             let fault = LocalFault(code: failure.error.code, message: failure.error.message)
-            return .leave(target.leaving(after: fault, bytesKept: bytes.have.count))
+            return .leave(frame.target.leaving(after: fault, bytesKept: frame.bytes.have.count))
         case .needsInput, .permanent: return tryElsewhere(failure, context, &step)
         }
     }
@@ -126,7 +119,9 @@ extension FetchWire {
     private mutating func askInTime(
         _ context: FetchContext, _ step: inout FetchStep
     ) -> WireOutcome? {
-        if let pause = run.pause, run.isToPause(at: context.now.wall), target.sources.count == 1 {
+        if let pause = frame.run.pause, frame.run.isToPause(at: context.now.wall),
+            frame.target.sources.count == 1
+        {
             return .leave(.pause(pause))
         }
         askNext(context, &step)
@@ -137,29 +132,29 @@ extension FetchWire {
     private mutating func tryElsewhere(
         _ failure: Failure, _ context: FetchContext, _ step: inout FetchStep
     ) -> WireOutcome? {
-        run.sourceFailed(failure)
-        if isAtOwnOrigin { run.ownURLFailed(failure) }
+        frame.run.sourceFailed(failure)
+        if isAtOwnOrigin { frame.run.ownURLFailed(failure) }
         // Why its own URL is asked from zero is nothing to a mirror.
         fromZero = nil
-        if target.sources.count > 1 {
-            blame(failure, context, &step)
-            run.exemptOrigin()
+        if frame.target.sources.count > 1 {
+            frame.blame(failure, context, &step)
+            frame.run.exemptOrigin()
         }
         if segments.isEmpty, isAtNextSource(context) {
             askNext(context, &step)
             return nil
         }
-        return .leave(run.leaving(after: failure))
+        return .leave(frame.run.leaving(after: failure))
     }
 
     /// Moves to the next source that may be asked. A source that is left alone for now counts as
     /// failed.
     private mutating func isAtNextSource(_ context: FetchContext) -> Bool {
-        while run.sourcesFailed < target.sources.count {
-            bytes.nextSource(in: target)
+        while frame.run.sourcesFailed < frame.target.sources.count {
+            frame.bytes.nextSource(in: frame.target)
             guard let origin = asked(context), origin.isCooling(at: context.now.wall)
             else { return true }
-            run.sourceFailed(FailureTable.leftAlone(origin, now: context.now.wall))
+            frame.run.sourceFailed(FailureTable.leftAlone(origin, now: context.now.wall))
         }
         return false
     }
@@ -168,7 +163,7 @@ extension FetchWire {
     private mutating func broughtNothing(
         _ ended: EndedRequest, _ context: FetchContext, _ step: inout FetchStep
     ) -> WireOutcome? {
-        if ended.saysUnchanged, let kept = target.kept {
+        if ended.saysUnchanged, let kept = frame.target.kept {
             step.effects.append(.fill(kept))
             return nil
         }
@@ -176,18 +171,18 @@ extension FetchWire {
         switch ended.segment.decision {
         case .alreadyComplete(let length)?:
             fromZero = nil
-            bytes.state.bytesTotal = length
-            return bytes.isWhole ? .finish : .unusable("it calls an incomplete file complete")
+            frame.bytes.state.bytesTotal = length
+            return frame.bytes.isWhole ? .finish : .unusable("it calls an incomplete file complete")
         case .restartFromZero(let reason)?:
             if !ask.sendsRange, ask.bypassesCaches || !reason.mayBeOfCache {
                 return .unusable(reason.description)
             }
             fromZero = reason
-        case .empty(.otherName)?: bytes.state.emptyAnswers += 1
+        case .empty(.otherName)?: frame.bytes.state.emptyAnswers += 1
         case .empty?, .redirect?, .fresh?, .append?, .skip?, .restart?, .fail?, .dropSegment?,
             nil:
-            bytes.state.emptyAnswers += 1
-            guard bytes.state.emptyAnswers >= Limits.emptyAnswersBeforeZero, ask.sendsRange
+            frame.bytes.state.emptyAnswers += 1
+            guard frame.bytes.state.emptyAnswers >= Limits.emptyAnswersBeforeZero, ask.sendsRange
             else { return .unusable("it brought no bytes") }
             fromZero = .noBytes
         }

@@ -6,13 +6,13 @@ extension FetchWire {
         guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
         let segment = segments[index]
         let judgement = judge(
-            segment.ask, head, pinned: bytes.state.validator,
-            maxSize: target.request.options.maxSize)
+            segment.ask, head, pinned: frame.bytes.state.validator,
+            maxSize: frame.target.request.options.maxSize)
         segments[index].head = head
-        bytes.isLengthAdvice = head.scheme == .ftp
+        frame.bytes.isLengthAdvice = head.scheme == .ftp
         heard(index, at: context.now.monotonic)
         segments[index].judgement = judgement
-        run.lastHTTPVersion = head.httpVersion
+        frame.run.lastHTTPVersion = head.httpVersion
         step.writes +=
             asked(context)?.writes(after: head, judgement, segment.ask, now: context.now.wall) ?? []
         if segment.isParallel {
@@ -23,17 +23,17 @@ extension FetchWire {
         case .fresh(let validator, _): pin(validator, head, key, context, &step)
         case .append(let plan):
             segments[index].begins(plan)
-            bytes.rangesProven = true
+            frame.bytes.rangesProven = true
             if plan.compare == 0 {
-                bytes.learnVersion(segments[index], askedFor: target.request.url)
+                frame.bytes.learnVersion(segments[index], askedFor: frame.target.request.url)
             }
-            bytes.state.effectiveURL = head.effectiveURL
-            bytes.keep(head, for: target.request)
+            frame.bytes.state.effectiveURL = head.effectiveURL
+            frame.bytes.keep(head, for: frame.target.request)
         case .skip(let plan):
             fromZero = nil
             segments[index].begins(plan)
-            connections.rangesOffered = head.headers.offersByteRanges
-            bytes.state.effectiveURL = head.effectiveURL
+            frame.connections.rangesOffered = head.headers.offersByteRanges
+            frame.bytes.state.effectiveURL = head.effectiveURL
         case .restart(let reason, let validator):
             voidBytes(reason, &step)
             segments[index].begins(at: 0, end: head.bodyEnd(length: validator.length))
@@ -54,8 +54,8 @@ extension FetchWire {
         else { return }
         let segment = segments[index]
         let judgement = judge(
-            segment.ask, head, pinned: bytes.state.validator,
-            maxSize: target.request.options.maxSize)
+            segment.ask, head, pinned: frame.bytes.state.validator,
+            maxSize: frame.target.request.options.maxSize)
         let decision = judgement.decision
         func accept(_ plan: BodyPlan? = nil) {
             segments[index].head = head
@@ -66,7 +66,7 @@ extension FetchWire {
         case .append(let plan):
             accept(plan)
             if plan.compare == 0 {
-                bytes.learnVersion(segments[index], askedFor: target.request.url)
+                frame.bytes.learnVersion(segments[index], askedFor: frame.target.request.url)
             }
         case .skip(let plan) where !segment.isParallel: accept(plan)
         case .fresh(let validator, _) where decision.verdict != .hold && !segment.isParallel:
@@ -74,7 +74,7 @@ extension FetchWire {
             pin(validator, head, key, context, &step)
         // A pause that the server asks for holds for the next request, of this transfer or another.
         case .fail(let failure) where failure.retryAfter != nil:
-            blame(failure, context, &step)
+            frame.blame(failure, context, &step)
         case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment, .redirect,
             .fail, .empty:
             break
@@ -88,29 +88,30 @@ extension FetchWire {
         _ step: inout FetchStep
     ) {
         fromZero = nil
-        connections.rangesOffered = head.headers.offersByteRanges
-        bytes.pin(validator, head, for: target.request, at: url)
+        frame.connections.rangesOffered = head.headers.offersByteRanges
+        frame.bytes.pin(validator, head, for: frame.target.request, at: url)
         guard let index = segments.firstIndex(where: { $0.key == key }),
             let decision = segments[index].decision, decision.verdict == .hold
         else {
-            bytes.checkpoints.pinDue = context.now.monotonic + Limits.pinSeconds
+            frame.bytes.checkpoints.pinDue = context.now.monotonic + Limits.pinSeconds
             return
         }
-        bytes.checkpoints.pinDue = nil
+        frame.bytes.checkpoints.pinDue = nil
         segments[index].isOpen = false
         held = HeldBody(
             key: key,
             plan: BodyPlan(
                 position: 0,
-                end: head.bodyEnd(length: validator.length) ?? target.request.options.maxSize))
-        bytes.state.isPrefetched = false
-        step.writes.append(.save(bytes.state))
+                end: head.bodyEnd(length: validator.length) ?? frame.target.request.options.maxSize)
+        )
+        frame.bytes.state.isPrefetched = false
+        step.writes.append(.save(frame.bytes.state))
         if case .restart = decision {
             // The truncation follows the commit: a power cut between the two leaves a longer file,
             // never a spliced one.
             step.durable = true
             isEmptying = true
-            step.effects.append(.truncate(generation: bytes.state.generation))
+            step.effects.append(.truncate(generation: frame.bytes.state.generation))
         } else if let length = validator.length {
             step.effects.append(.reserve(bytes: length))
         } else {
@@ -138,13 +139,13 @@ extension FetchWire {
         switch decision {
         case .append(let plan):
             segments[index].begins(plan)
-            bytes.rangesProven = true
+            frame.bytes.rangesProven = true
             takeOver(from: index, plan, context, &step)
         // The server refuses one more request just now: this is settled when the request has ended.
         case .fail where segments[index].head?.status ?? 0 >= 400: break
         case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment,
             .redirect, .fail, .empty:
-            connections.rangesRefused = true
+            frame.connections.rangesRefused = true
         }
     }
 
@@ -170,7 +171,7 @@ extension FetchWire {
             segments[other].end = start
             step.effects.append(.shrink(segments[other].key, end: start))
         }
-        connections.worked(segments.count(where: \.isWriting))
+        frame.connections.worked(segments.count(where: \.isWriting))
         step.effects.append(.proceed(segments[index].key, plan))
     }
 }

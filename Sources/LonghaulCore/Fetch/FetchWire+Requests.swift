@@ -7,18 +7,21 @@ extension FetchWire {
         if isEmptying { return }
         if let fromZero {
             let ask = RangeRequest.wholeFile(
-                because: fromZero, held: bytes.have, validator: bytes.state.validator,
+                because: fromZero, held: frame.bytes.have, validator: frame.bytes.state.validator,
                 // Answers without a byte say nothing against those that are held.
-                trustHeld: fromZero == .noBytes, heldCoding: bytes.state.contentCoding)
+                trustHeld: fromZero == .noBytes, heldCoding: frame.bytes.state.contentCoding)
             send(ask, isParallel: false, context, &step)
             return
         }
-        let gap = (maySplit ? bytes.nextMissing(from: target.readFrom) : nil) ?? bytes.firstGap
+        let gap =
+            (maySplit ? frame.bytes.nextMissing(from: frame.target.readFrom) : nil)
+            ?? frame.bytes.firstGap
         let ask = RangeRequest.plan(
-            from: gap.start, to: gap.end, held: bytes.have, validator: bytes.state.validator,
-            origin: bytes.ways(of: asked(context) ?? context.origin),
+            from: gap.start, to: gap.end, held: frame.bytes.have,
+            validator: frame.bytes.state.validator,
+            origin: frame.bytes.ways(of: asked(context) ?? context.origin),
             scheme: ResponseHead.Scheme(of: url),
-            heldCoding: bytes.state.contentCoding)
+            heldCoding: frame.bytes.state.contentCoding)
         send(ask, isParallel: false, context, &step)
     }
 
@@ -27,24 +30,22 @@ extension FetchWire {
     ) {
         var ask = ask
         ask.isForMirror = !isAtOwnOrigin
-        ask.isForNoPage = ask.proof != .nothingHeld && FileNaming.isOfNoPage(target.destination)
-        ask.names = bytes.names(of: target.request)
-        let key = SegmentKey(fetch: bytes.state.id, serial: nextSerial)
+        ask.isForNoPage =
+            ask.proof != .nothingHeld && FileNaming.isOfNoPage(frame.target.destination)
+        ask.names = frame.bytes.names(of: frame.target.request)
+        let key = frame.beginRequest(at: context.now.monotonic)
         assert(!segments.contains { $0.key == key }, "a request has a key of its own")
-        nextSerial += 1
-        run.requested(at: context.now.monotonic)
-        bytes.state.attempts += 1
         segments.append(
             ActiveSegment(
-                key: key, number: bytes.state.attempts, ask: ask, url: url,
+                key: key, number: frame.bytes.state.attempts, ask: ask, url: url,
                 startedAt: context.now, isParallel: isParallel))
         var order = SegmentAsk(
-            key: key, url: url, ask: ask, pinned: bytes.state.validator,
-            maxSize: target.request.options.maxSize, isParallel: isParallel)
-        if ask.proof == .nothingHeld, bytes.have.isEmpty, !order.isForMirror,
+            key: key, url: url, ask: ask, pinned: frame.bytes.state.validator,
+            maxSize: frame.target.request.options.maxSize, isParallel: isParallel)
+        if ask.proof == .nothingHeld, frame.bytes.have.isEmpty, !order.isForMirror,
             ResponseHead.Scheme(of: url) == .http
         {
-            order.condition = target.kept?.condition ?? HeaderFields()
+            order.condition = frame.target.kept?.condition ?? HeaderFields()
             segments[segments.count - 1].asksForChange = !order.condition.isEmpty
         }
         step.effects.append(.ask(order))
@@ -52,14 +53,16 @@ extension FetchWire {
 
     /// A part may be asked for beside another.
     private var maySplit: Bool {
-        held == nil && fromZero == nil && connections.maySplit(bytes)
+        held == nil && fromZero == nil && frame.connections.maySplit(frame.bytes)
             && ResponseHead.Scheme(of: url) == .http
     }
 
     /// Ends the requests that bring other bytes than those that a reader needs next, which are
     /// asked for alone. Returns whether requests are on their way out.
     private mutating func followReader(_ context: FetchContext, _ step: inout FetchStep) -> Bool {
-        guard maySplit, let missing = bytes.nextMissing(from: target.readFrom) else { return false }
+        guard maySplit, let missing = frame.bytes.nextMissing(from: frame.target.readFrom) else {
+            return false
+        }
         if segments.contains(where: \.isGivenUp) { return true }
         return segments.giveUp(
             where: { !$0.brings(missing.start, soonAt: context.now.monotonic) }, &step)
@@ -68,20 +71,20 @@ extension FetchWire {
     /// Another connection, where it helps; what is slow is halved again.
     mutating func split(_ context: FetchContext, _ step: inout FetchStep) {
         if followReader(context, &step) { return }
-        guard let total = bytes.state.bytesTotal, maySplit,
-            !giveUpSilent(context, &step), !run.isToPause(at: context.now.wall),
+        guard let total = frame.bytes.state.bytesTotal, maySplit,
+            !giveUpSilent(context, &step), !frame.run.isToPause(at: context.now.wall),
             segments.allSatisfy(\.isWriting)
         else { return }
-        let held = bytes.have.count
-        connections.observe(held: held, at: context.now.monotonic)
-        if target.isConnectionCountAutomatic {
-            connections.sample(
+        let held = frame.bytes.have.count
+        frame.connections.observe(held: held, at: context.now.monotonic)
+        if frame.target.isConnectionCountAutomatic {
+            frame.connections.sample(
                 held: held, total: total, running: segments.count, at: context.now.monotonic)
         }
-        let allowed = connections.count(for: target, context)
+        let allowed = frame.connections.count(for: frame.target, context)
         guard segments.count < allowed else { return }
         let situation = SegmentPlanner.Situation(
-            total: total, have: bytes.have,
+            total: total, have: frame.bytes.have,
             active: segments.map { $0.asActive(total: total, now: context.now.monotonic) },
             allowed: allowed)
         // The request that fetches those bytes leaves them once another has proven that it brings
@@ -94,13 +97,14 @@ extension FetchWire {
     ) {
         let range = piece.range
         let ask = RangeRequest.plan(
-            from: range.lowerBound, to: piece.toEnd ? nil : range.upperBound, held: bytes.have,
-            validator: bytes.state.validator, origin: asked(context), scheme: .http,
-            heldCoding: bytes.state.contentCoding)
+            from: range.lowerBound, to: piece.toEnd ? nil : range.upperBound,
+            held: frame.bytes.have,
+            validator: frame.bytes.state.validator, origin: asked(context), scheme: .http,
+            heldCoding: frame.bytes.state.contentCoding)
         // Without If-Range two versions could meet in one file.
-        guard ask.isConditional, bytes.rangesProven || asked(context)?.ignoresRanges != true
+        guard ask.isConditional, frame.bytes.rangesProven || asked(context)?.ignoresRanges != true
         else {
-            connections.rangesRefused = true
+            frame.connections.rangesRefused = true
             return
         }
         send(ask, isParallel: true, context, &step)
@@ -108,18 +112,21 @@ extension FetchWire {
 
     /// Another sample may lead to another connection.
     var isTryingConnections: Bool {
-        bytes.state.bytesTotal.map { connections.isTrying(for: target, total: $0) } == true
+        frame.bytes.state.bytesTotal.map {
+            frame.connections.isTrying(for: frame.target, total: $0)
+        } == true
             && maySplit
     }
 
     /// No more than work without it, for a while.
     mutating func noteRefused(_ segment: ActiveSegment, _ context: FetchContext) {
         let working = segments.count { $0.isWriting && $0.key != segment.key }
-        connections.refused(beside: working, held: bytes.have.count, at: context.now.monotonic)
+        frame.connections.refused(
+            beside: working, held: frame.bytes.have.count, at: context.now.monotonic)
     }
 
     mutating func heard(_ index: Int, at now: Instant) {
-        connections.heard(after: now - segments[index].heardAt)
+        frame.connections.heard(after: now - segments[index].heardAt)
         segments[index].heardAt = now
     }
 
@@ -128,11 +135,11 @@ extension FetchWire {
     /// on its way out: until it has ended, what is missing is not known.
     private mutating func giveUpSilent(_ context: FetchContext, _ step: inout FetchStep) -> Bool {
         if segments.contains(where: \.isGivenUp) { return true }
-        guard connections.hasEndedWell,
-            segments.count < connections.count(for: target, context),
-            !run.isToPause(at: context.now.wall),
+        guard frame.connections.hasEndedWell,
+            segments.count < frame.connections.count(for: frame.target, context),
+            !frame.run.isToPause(at: context.now.wall),
             asked(context)?.isCooling(at: context.now.wall) != true,
-            let silent = connections.giveUpSilent(among: segments, at: context.now.monotonic)
+            let silent = frame.connections.giveUpSilent(among: segments, at: context.now.monotonic)
         else { return false }
         let key = segments[silent].key
         return segments.giveUp(where: { $0.key == key }, &step)

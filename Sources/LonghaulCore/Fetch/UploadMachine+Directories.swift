@@ -3,24 +3,25 @@ extension UploadMachine {
     /// Handles the end of a request to make a directory, and that of a PUT for which one may be
     /// missing. `false` = the end is another one.
     mutating func isAboutDirectories(
-        _ exchange: UploadExchange, _ end: SegmentEnd, _ segment: ActiveSegment,
-        _ context: FetchContext, _ step: inout FetchStep
+        _ ended: ActiveExchange, _ end: SegmentEnd, _ context: FetchContext,
+        _ step: inout FetchStep
     ) -> Bool {
+        let exchange = ended.exchange
         if exchange.purpose == .makeDirectory {
-            madeDirectory(exchange, end, segment, context, &step)
+            madeDirectory(ended, end, context, &step)
             return true
         }
         guard stage == .moving, mayMissDirectories(exchange),
-            let head = segment.head, MissingDirectories.mayBeMissing(head.status),
+            let head = ended.head, MissingDirectories.mayBeMissing(head.status),
             let directories = MissingDirectories(of: exchange.url)
         else { return false }
         let refusal = FailureTable.classify(upload: head).quoting(head, end.answer)
-        record(.failed(refusal), exchange, end, segment, context, &step)
+        record(.failed(refusal), ended, end, context, &step)
         // A PUT that was refused has left nothing.
-        wire.bytes.state.upload?.mayHaveArrived = false
+        frame.bytes.state.upload?.mayHaveArrived = false
         step.writes.append(.save(state))
-        wire.upload.directories = directories
-        wire.upload.mayRepeat(exchange)
+        course.directories = directories
+        course.mayRepeat(exchange)
         send(.makingDirectory(directories.url), context, &step)
         return true
     }
@@ -28,30 +29,30 @@ extension UploadMachine {
     /// The directories are made once in a run.
     private func mayMissDirectories(_ exchange: UploadExchange) -> Bool {
         guard request.options.upload?.createsDirectories == true, exchange.purpose == .whole,
-            exchange.body.method == "PUT", wire.upload.directories == nil
+            exchange.body.method == "PUT", course.directories == nil
         else { return false }
         return state.upload?.progress.isPlain ?? false
     }
 
     private mutating func madeDirectory(
-        _ exchange: UploadExchange, _ end: SegmentEnd, _ segment: ActiveSegment,
-        _ context: FetchContext, _ step: inout FetchStep
+        _ ended: ActiveExchange, _ end: SegmentEnd, _ context: FetchContext,
+        _ step: inout FetchStep
     ) {
         step.writes.append(.save(state))
-        guard let head = segment.head, end.failure == nil, var directories = wire.upload.directories
+        guard let head = ended.head, end.failure == nil, var directories = course.directories
         else {
             let failure =
                 end.failure.flatMap(FailureTable.classify)
                 ?? Failure(.transient, LonghaulError(.network, "the request was broken off"))
-            record(.failed(failure), exchange, end, segment, context, &step)
+            record(.failed(failure), ended, end, context, &step)
             if stage == .moving { return leaveUpload(leaving(after: failure), context, &step) }
             return settleUpload(context, &step)
         }
         let answer = directories.answered(head.status)
-        wire.upload.directories = directories
+        course.directories = directories
         let failure = FailureTable.classify(directory: head).quoting(head, end.answer)
         let verdict: UploadVerdict = answer == .refused ? .failed(failure) : .goOn
-        record(verdict, exchange, end, segment, context, &step)
+        record(verdict, ended, end, context, &step)
         guard stage == .moving else { return settleUpload(context, &step) }
         switch answer {
         case .goOn: send(.makingDirectory(directories.url), context, &step)
@@ -61,10 +62,10 @@ extension UploadMachine {
     }
 
     private func record(
-        _ verdict: UploadVerdict, _ exchange: UploadExchange, _ end: SegmentEnd,
-        _ segment: ActiveSegment, _ context: FetchContext, _ step: inout FetchStep
+        _ verdict: UploadVerdict, _ ended: ActiveExchange, _ end: SegmentEnd,
+        _ context: FetchContext, _ step: inout FetchStep
     ) {
         step.writes.append(
-            .attempt(transfer, segment.outcome(exchange, end, verdict, at: context.now.wall)))
+            .attempt(transfer, ended.outcome(end, verdict, at: context.now.wall)))
     }
 }

@@ -5,8 +5,8 @@ extension UploadMachine {
         _ version: SourceVersion, _ context: FetchContext, _ step: inout FetchStep
     ) {
         guard stage == .preparing, let options = request.options.upload else { return }
-        wire.bytes.checkpoints.start(at: context.now.monotonic)
-        wire.run.start(wire.bytes, at: context.now.monotonic)
+        frame.bytes.checkpoints.start(at: context.now.monotonic)
+        frame.run.start(frame.bytes, at: context.now.monotonic)
         var upload = state.upload ?? UploadState()
         if let asked = state.askedURL, !CanonicalURL.areSame(asked, request.url) {
             abandon("its URL was changed", &step)
@@ -14,7 +14,7 @@ extension UploadMachine {
             upload = UploadState()
             upload.source = source
         }
-        wire.bytes.state.askedURL = request.url
+        frame.bytes.state.askedURL = request.url
         let pinned = upload.source ?? options.source
         if let pinned, !pinned.isSame(as: version) {
             guard options.ifChanged == .restart else {
@@ -30,12 +30,12 @@ extension UploadMachine {
         }
         // Names at the server are made of the pinned one, whose numbers may be others by now.
         upload.source = pinned.flatMap { $0.isSame(as: version) ? $0 : nil } ?? version
-        wire.upload.start(held: have.count, floor: upload.progress.kept.sentBound)
-        wire.bytes.state.upload = upload
+        course.start(held: have.count, floor: upload.progress.kept.sentBound)
+        frame.bytes.state.upload = upload
         var conversation = conversation
         conversation.reopens()
-        wire.bytes.state.upload?.adopt(conversation)
-        wire.bytes.state.bytesTotal = version.size
+        frame.bytes.state.upload?.adopt(conversation)
+        frame.bytes.state.bytesTotal = version.size
         // The state is saved together with the loss of the bytes before.
         if !step.writes.isEmpty { step.writes.append(.save(state)) }
         if leaving != nil {
@@ -55,7 +55,7 @@ extension UploadMachine {
     mutating func verified(_ context: FetchContext, _ step: inout FetchStep) {
         guard stage == .checking else { return }
         let checked = request.options.checksum
-        wire.bytes.state.upload?.checked = checked
+        frame.bytes.state.upload?.checked = checked
         step.writes.append(.save(state))
         stage = .moving
         converse(context, &step)
@@ -70,19 +70,12 @@ extension UploadMachine {
     /// The upload begins anew; what the server has of it is taken away there.
     private mutating func abandon(_ reason: String, _ step: inout FetchStep) {
         if state.upload?.address != nil {
-            step.writes.append(.abandonUpload(wire.target.transfer, state))
+            step.writes.append(.abandonUpload(frame.target.transfer, state))
         }
         lose(reason, &step)
-        wire.bytes.state.upload = nil
-        wire.bytes.state.askedURL = request.url
+        frame.bytes.state.upload = nil
+        frame.bytes.state.askedURL = request.url
         // Before another resource is made: after a crash this one would be abandoned twice.
         step.writes.append(.save(state))
-    }
-
-    /// Failure of the source's disk, or a change of the source while it was read.
-    func leaving(after fault: LocalFault) -> FetchLeaving {
-        fault.code == .sourceChanged
-            ? leaving(after: Failure(.permanent, LonghaulError(fault.code, fault.message)))
-            : wire.target.leaving(after: fault, bytesKept: wire.bytes.have.count)
     }
 }

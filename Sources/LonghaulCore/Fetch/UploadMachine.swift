@@ -1,34 +1,71 @@
 /// The life of an upload: open the source, converse with the server, and leave. What is asked and
 /// what answers mean is for its ``UploadConversation`` to say. Only parts are sent beside each
 /// other; any other request goes out alone.
-struct UploadMachine {
-    var stage: FetchStage
-    var leaving: FetchLeaving?
-    var wire: FetchWire
+package struct UploadMachine: Sendable {
+    var frame: FetchFrame
+    /// The requests that are out.
+    var requests: [ActiveExchange] = []
+    var course = UploadRun()
+    /// The server has taken the file.
+    private var isComplete = false
 
-    static func begin(_ target: FetchTarget) -> FetchStep {
+    init(frame: FetchFrame) {
+        self.frame = frame
+    }
+
+    var stage: FetchStage {
+        get { frame.stage }
+        set { frame.stage = newValue }
+    }
+
+    var leaving: FetchLeaving? {
+        get { frame.leaving }
+        set { frame.leaving = newValue }
+    }
+
+    var transfer: TransferID { frame.target.transfer }
+    var request: TransferRequest { frame.target.request }
+    var state: FetchState { frame.bytes.state }
+    var have: ByteRanges { frame.bytes.have }
+
+    var status: FetchStatus {
+        var status = FetchStatus(frame)
+        status.requests = requests.count
+        status.nextTick = nextTick
+        status.isWhole = isComplete
+        return status
+    }
+
+    /// When to look whether another part may be sent; `nil` while off the wire.
+    var nextTick: Instant? {
+        guard stage == .moving, !requests.isEmpty else { return nil }
+        return frame.bytes.checkpoints.nextTick(after: Limits.tickSeconds)
+    }
+
+    /// A request carries the whole file, and the server has no resource to continue it in: leaving
+    /// the wire would cost all bytes sent.
+    ///
+    /// - Parameter once: Only one that may not be repeated, whose end that would be.
+    package func isSendingWhole(once: Bool) -> Bool {
+        guard stage == .moving, let upload = state.upload, upload.address == nil else {
+            return false
+        }
+        return course.underWay.contains { $0.purpose == .whole && !(once && $0.body.mayRepeat) }
+    }
+
+    /// The first step: open the source.
+    func begin() -> FetchStep {
         var step = FetchStep()
-        let snapshot = target.request.options.upload?.snapshotPath
-        step.effects.append(.openSource(path: snapshot ?? target.destination))
+        let snapshot = request.options.upload?.snapshotPath
+        step.effects.append(.openSource(path: snapshot ?? frame.target.destination))
         return step
     }
 
-    /// Handles an event of a fetch that is an upload.
-    static func step(
-        _ fetch: inout FetchMachine, _ event: FetchEvent, _ context: FetchContext
-    ) -> FetchStep {
+    mutating func react(to event: FetchEvent, in context: FetchContext) -> FetchStep {
         var step = FetchStep()
-        var machine = UploadMachine(stage: fetch.stage, leaving: fetch.leaving, wire: fetch.wire)
-        machine.react(to: event, context, &step)
-        (fetch.stage, fetch.leaving, fetch.wire) = (machine.stage, machine.leaving, machine.wire)
-        step.nextTick = fetch.nextTick
+        react(to: event, context, &step)
         return step
     }
-
-    var transfer: TransferID { wire.target.transfer }
-    var request: TransferRequest { _read { yield wire.target.request } }
-    var state: FetchState { _read { yield wire.bytes.state } }
-    var have: ByteRanges { wire.bytes.have }
 
     private mutating func react(
         to event: FetchEvent, _ context: FetchContext, _ step: inout FetchStep
@@ -42,10 +79,13 @@ struct UploadMachine {
                 leaving
                 ?? (isLost
                     ? .fail(.snapshotLost)
-                    : wire.target.leaving(after: fault, bytesKept: have.count))
+                    : frame.target.leaving(after: fault, bytesKept: have.count))
             stage = .settling
             settleUpload(context, &step)
-        case .head(let key, let head): noteHead(key, head, at: context.now.monotonic)
+        case .head(let key, let head):
+            guard let index = requests.firstIndex(where: { $0.key == key }) else { return }
+            requests[index].head = head
+            frame.run.lastHTTPVersion = head.httpVersion
         case .interim(let key, let head): interim(key, head, context, &step)
         case .ended(let key, let end): uploadEnded(key, end, context, &step)
         case .leave(let departure): departUpload(departure, context, &step)
@@ -54,11 +94,12 @@ struct UploadMachine {
         case .mismatched(let expected, let actual, _):
             notChecked(.fail(UploadFailure.otherSource(expected, actual).error), context, &step)
         case .verifyFailed(let fault):
-            notChecked(leaving(after: fault), context, &step)
+            let leaving = frame.target.leaving(afterSource: fault, bytesKept: have.count)
+            notChecked(leaving, context, &step)
         case .progress, .prepared, .reserved, .reserveFailed, .truncated, .truncateFailed, .synced,
-            .syncFailed, .secured, .secureFailed,
-            .published, .occupied, .publishFailed, .displaced, .foundPublished, .filled,
-            .fillFailed, .copied, .copyFailed, .handedOut, .handOutFailed:
+            .syncFailed, .secured, .secureFailed, .published, .occupied, .publishFailed,
+            .displaced, .foundPublished, .filled, .fillFailed, .copied, .copyFailed, .handedOut,
+            .handOutFailed:
             break
         }
     }
@@ -67,10 +108,10 @@ struct UploadMachine {
 
     /// The budget of the origin may allow another part by now.
     private mutating func ticked(_ context: FetchContext, _ step: inout FetchStep) {
-        wire.bytes.checkpoints.ticked(at: context.now.monotonic)
-        guard stage == .moving, wire.upload.underWay.contains(where: { $0.part != nil })
+        frame.bytes.checkpoints.ticked(at: context.now.monotonic)
+        guard stage == .moving, course.underWay.contains(where: { $0.part != nil })
         else { return }
-        wire.connections.observe(held: have.count, at: context.now.monotonic)
+        frame.connections.observe(held: have.count, at: context.now.monotonic)
         converse(context, &step)
     }
 
@@ -84,12 +125,12 @@ struct UploadMachine {
 
     /// Asks what is to be asked next, and parts as often as the budgets allow.
     mutating func converse(_ context: FetchContext, _ step: inout FetchStep) {
-        if wire.segments.isEmpty, let reason = reasonToPause(context) {
+        if requests.isEmpty, let reason = reasonToPause(context) {
             return leaveUpload(reason, context, &step)
         }
         while stage == .moving, mayAsk(context), let exchange = nextExchange(context) {
-            if wire.upload.isRepeated(exchange) {
-                let failure = wire.upload.lastFailure ?? UploadFailure.noGain
+            if course.isRepeated(exchange) {
+                let failure = course.lastFailure ?? UploadFailure.noGain
                 return leaveUpload(leaving(after: failure), context, &step)
             }
             if state.upload?.forbids(exchange) == true {
@@ -97,34 +138,34 @@ struct UploadMachine {
             }
             send(exchange, context, &step)
         }
-        if stage == .moving, wire.segments.isEmpty { completeUpload(nil, [], context, &step) }
+        if stage == .moving, requests.isEmpty { completeUpload(nil, [], context, &step) }
     }
 
     private func mayAsk(_ context: FetchContext) -> Bool {
-        if wire.segments.isEmpty { return true }
-        return wire.segments.count < wire.connections.most(for: wire.target, context)
-            && wire.upload.draining == nil && !wire.run.isToPause(at: context.now.wall)
+        if requests.isEmpty { return true }
+        return requests.count < frame.connections.most(for: frame.target, context)
+            && course.draining == nil && !frame.run.isToPause(at: context.now.wall)
     }
 
     /// Parts were refused, and those beside them have come to their ends.
     private func reasonToPause(_ context: FetchContext) -> FetchLeaving? {
-        if let pause = wire.run.pause, wire.run.isToPause(at: context.now.wall) {
+        if let pause = frame.run.pause, frame.run.isToPause(at: context.now.wall) {
             return .pause(pause)
         }
-        return wire.upload.draining.map { leaving(after: $0) }
+        return course.draining.map { leaving(after: $0) }
     }
 
     private mutating func nextExchange(_ context: FetchContext) -> UploadExchange? {
         let job = conversation.standing.job
-        wire.bytes.state.upload?.start(job, known: context.origin.uploads)
-        return conversation.next(beside: wire.upload.underWay)
+        frame.bytes.state.upload?.start(job, known: context.origin.uploads)
+        return conversation.next(beside: course.underWay)
     }
 
     private mutating func uploadEnded(
         _ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        guard let segment = remove(key, end, &step) else { return }
-        let ended = wire.upload.ended(key)
+        guard let request = remove(key, end, &step) else { return }
+        let ended = course.ended(key)
         if end.failure == .withdrawn {
             noteWithdrawn(ended?.exchange)
             if leaving == nil { return leaveUpload(.requeue, context, &step) }
@@ -133,23 +174,23 @@ struct UploadMachine {
             if stage == .moving { converse(context, &step) }
             return settleUpload(context, &step)
         }
-        if isAboutDirectories(exchange, end, segment, context, &step) { return }
+        if isAboutDirectories(request, end, context, &step) { return }
         var conversation = conversation
-        let head = segment.head
+        let head = request.head
         let verdict = conversation.verdict(
-            on: EndedExchange(exchange, end, head, floor: wire.upload.floor),
-            expecting: request.options.checksum)
+            on: EndedExchange(exchange, end, head, floor: course.floor),
+            expecting: frame.target.request.options.checksum)
         step.writes.append(
-            .attempt(transfer, segment.outcome(exchange, end, verdict, at: context.now.wall)))
+            .attempt(transfer, request.outcome(end, verdict, at: context.now.wall)))
         absorb(conversation, context, &step)
         if let head, head.scheme == .http, exchange.purpose != .discover {
             var response = TransferResponse(head, length: nil)
             response.body = end.answer
-            wire.bytes.state.response = response
+            frame.bytes.state.response = response
         }
         // The answer may have crossed with the order to leave: a pause does not undo the server's
         // bytes.
-        let isLeft = leaving?.isCancel == true || wire.upload.isSuperseded
+        let isLeft = leaving?.isCancel == true || course.isSuperseded
         let completes = verdict == .done && !isLeft
         if !completes {
             step.writes.append(.save(state))
@@ -160,20 +201,20 @@ struct UploadMachine {
         case .done: completeUpload(head, end.answer, context, &step)
         case .goOn:
             // The count includes the request that has ended.
-            if exchange.part != nil { wire.connections.worked(wire.segments.count + 1) }
+            if exchange.part != nil { frame.connections.worked(requests.count + 1) }
             goOn(after: exchange, context, &step)
         case .askAfter(let failure):
-            wire.upload.askAfter(failure, heldBefore: heldBefore)
-            if let part = exchange.part { wire.upload.refused(part: part, by: failure) }
+            course.askAfter(failure, heldBefore: heldBefore)
+            if let part = exchange.part { course.refused(part: part, by: failure) }
             converse(context, &step)
         case .conflict(let failure):
-            if wire.upload.conflict(failure) {
+            if course.conflict(failure) {
                 leaveUpload(.retry(failure), context, &step)
             } else {
                 converse(context, &step)
             }
         case .failed(let failure):
-            if let part = exchange.part, failure.kind == .transient, !wire.segments.isEmpty {
+            if let part = exchange.part, failure.kind == .transient, !requests.isEmpty {
                 refused(part, by: failure, context, &step)
             } else {
                 leaveUpload(leaving(after: failure), context, &step)
@@ -185,17 +226,17 @@ struct UploadMachine {
     /// would not have been asked again.
     private mutating func noteWithdrawn(_ exchange: UploadExchange?) {
         guard exchange?.purpose == .whole, exchange?.body.mayRepeat == false else { return }
-        wire.bytes.state.upload?.mayHaveArrived = false
+        frame.bytes.state.upload?.mayHaveArrived = false
     }
 
     /// The parts beside it go on, and fewer are sent at a time.
     private mutating func refused(
         _ part: Int, by failure: Failure, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        wire.connections.refused(
-            beside: wire.segments.count, held: have.count, at: context.now.monotonic)
-        wire.run.askedPause(by: failure, at: context.now.wall)
-        wire.upload.refused(part: part, by: failure)
+        frame.connections.refused(
+            beside: requests.count, held: have.count, at: context.now.monotonic)
+        frame.run.askedPause(by: failure, at: context.now.wall)
+        course.refused(part: part, by: failure)
         converse(context, &step)
     }
 
@@ -206,7 +247,7 @@ struct UploadMachine {
         // The question followed a break: without a gain the break is a failure like any other.
         let isAnswered = exchange.purpose == .ask || exchange.purpose == .list
         if isAnswered, state.upload?.progress.kept.mustAsk == false,
-            let failure = wire.upload.settle(held: have.count, of: state.bytesTotal)
+            let failure = course.settle(held: have.count, of: state.bytesTotal)
         {
             return leaveUpload(leaving(after: failure), context, &step)
         }
@@ -219,18 +260,18 @@ struct UploadMachine {
     ) {
         stage = .left
         acknowledge(ByteRanges(0..<(state.bytesTotal ?? 0)), &step)
-        step.isWhole = true
+        isComplete = true
         // The row is now of use only for the answer, which the transfer takes over, and to tell
         // that it is an upload's: an upload whose URL was changed meanwhile is not completed.
-        wire.bytes.state.upload = UploadState()
+        frame.bytes.state.upload = UploadState()
         step.writes.append(.save(state))
-        if let origin = wire.asked(context) {
+        if let origin = frame.asked(context) {
             step.writes.append(
                 .originWorked(
                     origin: origin.origin, bytesPerSecond: nil,
                     http2: (head?.httpVersion ?? 0) >= 20))
         }
-        step.writes.append(.completed(transfer, path: wire.target.destination, wire.bytes.totals))
+        step.writes.append(.completed(transfer, path: frame.target.destination, frame.bytes.totals))
         step.durable = true
         step.effects.append(.close(deletingPart: false))
     }
@@ -242,11 +283,11 @@ struct UploadMachine {
     ) {
         switch departure {
         case .requeue, .renew:
-            if departure == .renew { wire.upload.isSuperseded = true }
+            if departure == .renew { course.isSuperseded = true }
             if leaving == nil || leaving?.isCancel == true { leaveUpload(.requeue, context, &step) }
         case .cancel(let keepingBytes):
             leaveUpload(.cancel(keepingBytes: keepingBytes), context, &step)
-        case .expire: leaveUpload(.fail(.deadlinePassed(on: wire)), context, &step)
+        case .expire: leaveUpload(.fail(.deadlinePassed(on: frame)), context, &step)
         }
     }
 
@@ -259,19 +300,19 @@ struct UploadMachine {
         let wasMoving = stage == .moving
         if wasMoving { noteStop(leaving, context, &step) }
         stage = .settling
-        if wire.segments.isEmpty {
+        if requests.isEmpty {
             settleUpload(context, &step)
         } else if wasMoving {
-            step.effects.append(.stop(wire.segments.map(\.key)))
+            step.effects.append(.stop(requests.map(\.key)))
         }
     }
 
     /// The wire is quiet. What the server holds of a cancelled upload is deleted there once the
     /// fetch is dropped, see ``AbandonedUpload``.
     mutating func settleUpload(_ context: FetchContext, _ step: inout FetchStep) {
-        guard stage == .settling, wire.segments.isEmpty, let leaving else { return }
+        guard stage == .settling, requests.isEmpty, let leaving else { return }
         stage = .left
-        step.exit(&wire, leaving, context)
+        step.exit(&frame, leaving, context)
     }
 
     // MARK: - On the wire
@@ -280,17 +321,12 @@ struct UploadMachine {
         _ exchange: UploadExchange, _ context: FetchContext, _ step: inout FetchStep
     ) {
         assert(state.partPath.isEmpty, "an upload has no part file")
-        assert(stage == .moving, "requests are sent between opening and leaving")
-        let key = SegmentKey(fetch: wire.bytes.state.id, serial: wire.nextSerial)
-        wire.nextSerial += 1
-        wire.bytes.state.attempts += 1
-        wire.segments.append(
-            ActiveSegment(
-                key: key, number: wire.bytes.state.attempts,
-                ask: RangeRequest(proof: .nothingHeld, position: exchange.range.lowerBound),
-                url: exchange.url, startedAt: context.now, isParallel: !wire.segments.isEmpty))
-        wire.run.requested(at: context.now.monotonic)
-        wire.upload.sent(exchange, as: key, held: have.count)
+        let key = frame.beginRequest(at: context.now.monotonic)
+        requests.append(
+            ActiveExchange(
+                key: key, number: state.attempts, exchange: exchange,
+                startedAt: context.now.wall))
+        course.sent(exchange, as: key, held: have.count)
         record(exchange, &step)
         step.effects.append(.send(UploadAsk(key: key, exchange: exchange)))
     }
@@ -304,29 +340,19 @@ struct UploadMachine {
         let before = state.upload
         var conversation = conversation
         conversation.begins(exchange)
-        wire.bytes.state.upload?.adopt(conversation)
-        if mayFinish { wire.bytes.state.upload?.mayHaveArrived = true }
+        frame.bytes.state.upload?.adopt(conversation)
+        if mayFinish { frame.bytes.state.upload?.mayHaveArrived = true }
         if isForgettable || !mayFinish && state.upload == before { return }
         step.writes.append(.save(state))
         let isCostly = exchange.range.count > Limits.uploadAtOnceBytes
         step.durable = step.durable || isCostly || !exchange.body.mayRepeat
     }
 
-    mutating func noteHead(_ key: SegmentKey, _ head: ResponseHead, at now: Instant) {
-        guard let index = wire.segments.firstIndex(where: { $0.key == key }) else { return }
-        wire.segments[index].head = head
-        wire.heard(index, at: now)
-        wire.run.lastHTTPVersion = head.httpVersion
-    }
-
     /// The server tells on the way of a resource, or how far it is.
     private mutating func interim(
         _ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        guard let index = wire.segments.firstIndex(where: { $0.key == key }),
-            wire.upload.exchanges[key] != nil
-        else { return }
-        wire.heard(index, at: context.now.monotonic)
+        guard course.exchanges[key] != nil else { return }
         var conversation = conversation
         conversation.interim(head)
         let address = conversation.progress.kept.address
@@ -339,16 +365,24 @@ struct UploadMachine {
 
     mutating func remove(
         _ key: SegmentKey, _ end: SegmentEnd, _ step: inout FetchStep
-    ) -> ActiveSegment? {
-        guard let index = wire.segments.firstIndex(where: { $0.key == key }) else { return nil }
-        wire.count(end.bytesSent, of: index)
-        let segment = wire.segments.remove(at: index)
+    ) -> ActiveExchange? {
+        guard let index = requests.firstIndex(where: { $0.key == key }) else { return nil }
+        count(end.bytesSent, of: key)
+        let request = requests.remove(at: index)
         // The request's count is saved with the result of its end.
         step.effects.append(.release([key]))
-        if end.failure == .withdrawn, segment.number == wire.bytes.state.attempts {
-            wire.bytes.state.attempts -= 1
+        if end.failure == .withdrawn, request.number == state.attempts {
+            frame.bytes.state.attempts -= 1
         }
-        return segment
+        return request
+    }
+
+    /// Counts the body bytes that a request has sent by now.
+    mutating func count(_ sent: Int64, of key: SegmentKey) {
+        guard let index = requests.firstIndex(where: { $0.key == key }) else { return }
+        let more = max(0, sent - requests[index].received)
+        requests[index].received += more
+        frame.bytes.state.bytesFetched += more
     }
 
     /// After a crash the whole file is sent again, and nothing has to be known for that: small
@@ -363,11 +397,11 @@ struct UploadMachine {
         _ conversation: any UploadConversation, _ context: FetchContext, _ step: inout FetchStep
     ) {
         let standing = conversation.standing
-        wire.bytes.state.upload?.adopt(conversation)
-        wire.bytes.state.isPrefetched = false
+        frame.bytes.state.upload?.adopt(conversation)
+        frame.bytes.state.isPrefetched = false
         if let lost = standing.lost {
-            wire.upload.floor = 0
-            let others = wire.upload.forgetAll()
+            course.floor = 0
+            let others = course.forgetAll()
             if !others.isEmpty { step.effects.append(.stop(others)) }
             lose(lost, &step)
         } else {
@@ -380,48 +414,33 @@ struct UploadMachine {
 
     /// The server has these bytes. They may be fewer than it said before: that is recorded.
     mutating func acknowledge(_ told: ByteRanges, _ step: inout FetchStep) {
-        let (before, after) = (wire.bytes.have.count, told.count)
+        let (before, after) = (have.count, told.count)
         assert(after <= state.bytesTotal ?? .max, "the server has no more than the file")
-        if told == wire.bytes.have { return }
-        wire.upload.acknowledged(after, of: state.bytesTotal)
+        if told == have { return }
+        course.acknowledged(after, of: state.bytesTotal)
         if after < before {
-            wire.bytes.state.restarts += 1
-            step.writes.append(
-                .restarted(
-                    wire.target.transfer,
-                    reason: "the server has fewer bytes than it had acknowledged",
-                    bytesLost: before - after))
+            frame.bytes.state.restarts += 1
+            let reason = "the server has fewer bytes than it had acknowledged"
+            step.writes.append(.restarted(transfer, reason: reason, bytesLost: before - after))
             step.durable = true
         }
-        wire.bytes.have = told
-        wire.bytes.state.durable = told
+        frame.bytes.have = told
+        frame.bytes.state.durable = told
     }
 
     /// Drops the bytes that the server had of the upload: they are worth nothing any more.
     mutating func lose(_ reason: String, _ step: inout FetchStep) {
-        let lost = wire.bytes.have.count
-        if lost > 0 || wire.bytes.state.upload?.address != nil {
-            wire.bytes.state.restarts += 1
-            step.writes.append(.restarted(wire.target.transfer, reason: reason, bytesLost: lost))
+        let lost = frame.bytes.have.count
+        if lost > 0 || frame.bytes.state.upload?.address != nil {
+            frame.bytes.state.restarts += 1
+            step.writes.append(.restarted(frame.target.transfer, reason: reason, bytesLost: lost))
             step.durable = true
         }
-        wire.bytes.have = ByteRanges()
-        wire.bytes.state.durable = ByteRanges()
+        frame.bytes.have = ByteRanges()
+        frame.bytes.state.durable = ByteRanges()
     }
 
     func leaving(after failure: Failure) -> FetchLeaving {
-        switch failure.kind {
-        case .transient, .restartFromZero: return .retry(failure)
-        case .needsInput: return .needInput(failure.error)
-        case .permanent:
-            let restarts = wire.target.request.options.upload?.ifChanged == .restart
-            if failure.error.code == .sourceChanged, restarts {
-                return .retry(Failure(.transient, failure.error))
-            }
-            return .fail(failure.error)
-        case .waitForStorage, .localFault:
-            return leaving(
-                after: LocalFault(code: failure.error.code, message: failure.error.message))
-        }
+        frame.target.leaving(afterUpload: failure, bytesKept: have.count)
     }
 }

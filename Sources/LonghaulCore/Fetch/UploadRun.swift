@@ -25,15 +25,6 @@ package struct UploadRun: Sendable {
 
     var underWay: [UploadExchange] { Array(exchanges.values) }
 
-    /// A request carries the whole file, and the server has no resource to continue it in: leaving
-    /// the wire would cost all bytes sent.
-    ///
-    /// - Parameter once: Only one that may not be repeated, whose end that would be.
-    package func isSendingWhole(_ state: UploadState?, once: Bool) -> Bool {
-        guard let state, state.address == nil else { return false }
-        return underWay.contains { $0.purpose == .whole && !(once && $0.body.mayRepeat) }
-    }
-
     /// - Parameter held: The bytes that the server has.
     mutating func start(held: Int64, floor: Int64) {
         assert(held >= 0 && floor >= 0, "a server has no fewer bytes than none")
@@ -119,18 +110,24 @@ private struct UnsettledFailure: Sendable {
 extension UploadMachine {
     /// How long a file needs in one go is known by its throughput, the next time.
     func noteStop(_ leaving: FetchLeaving, _ context: FetchContext, _ step: inout FetchStep) {
-        guard case .requeue = leaving,
-            wire.upload.isSendingWhole(wire.bytes.state.upload, once: false)
-        else { return }
-        wire.noteThroughput(context, &step)
+        guard case .requeue = leaving, isSendingWhole(once: false) else { return }
+        frame.noteThroughput(context, &step)
     }
 }
 
-extension ActiveSegment {
-    /// Record of a request of an upload.
+/// A request of an upload that is out.
+struct ActiveExchange: Sendable {
+    let key: SegmentKey
+    let number: Int
+    let exchange: UploadExchange
+    let startedAt: Timestamp
+    /// Body bytes that were handed to the wire.
+    var received: Int64 = 0
+    var head: ResponseHead?
+
+    /// Record of the request, which has ended.
     func outcome(
-        _ exchange: UploadExchange, _ end: SegmentEnd, _ verdict: UploadVerdict,
-        at now: Timestamp
+        _ end: SegmentEnd, _ verdict: UploadVerdict, at now: Timestamp
     ) -> AttemptRecord {
         var (word, message): (String, String?) = ("completed", nil)
         switch verdict {
@@ -144,8 +141,8 @@ extension ActiveSegment {
         }
         if end.failure == .stopped { (word, message) = ("stopped", nil) }
         return AttemptRecord(
-            number: number, startedAt: startedAt, endedAt: now, url: head?.effectiveURL ?? url,
-            bytes: end.bytesSent, httpStatus: head?.status,
+            number: number, startedAt: startedAt, endedAt: now,
+            url: head?.effectiveURL ?? exchange.url, bytes: end.bytesSent, httpStatus: head?.status,
             httpVersion: end.httpVersion == 0 ? head?.httpVersion : end.httpVersion,
             outcome: word, message: message, phases: end.phases)
     }

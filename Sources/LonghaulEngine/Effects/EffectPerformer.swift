@@ -26,11 +26,11 @@ struct EffectPerformer {
             case .release(let keys): release(keys, of: fetches[fetch])
             case .prepare(let part):
                 wire.expectRequests()
-                let fetched = fetches[fetch]?.machine.wire.bytes.state.bytesFetched ?? 0
+                let fetched = fetches[fetch]?.bytesFetched ?? 0
                 orders.append(.prepare(fetch, part, fetched: fetched))
             case .openSource(let path):
                 wire.expectRequests()
-                let sent = fetches[fetch]?.machine.wire.bytes.state.bytesFetched ?? 0
+                let sent = fetches[fetch]?.bytesFetched ?? 0
                 orders.append(.openSource(fetch, path: path, fetched: sent))
             case .send(let ask):
                 if let request = request(ask, of: fetches[fetch]) { requests.append(request) }
@@ -40,7 +40,7 @@ struct EffectPerformer {
             case .sync(let token, let digests, let through):
                 orders.append(.sync(fetch, token: token, digests: digests, through: through))
             case .verify(let digests, let length):
-                let destination = fetches[fetch]?.machine.finalDestination ?? ""
+                let destination = fetches[fetch]?.machine.download?.finalDestination ?? ""
                 orders.append(
                     .verify(fetch, digests, length: length, destination: destination))
             case .secure(let length):
@@ -71,7 +71,7 @@ struct EffectPerformer {
 
     /// The file system that its part file is on.
     private func device(of entry: ActiveFetch?) -> UInt64 {
-        entry?.machine.wire.bytes.state.partIdentity?.device ?? 0
+        entry?.machine.frame.bytes.state.partIdentity?.device ?? 0
     }
 
     private func release(_ keys: [SegmentKey], of entry: ActiveFetch?) {
@@ -86,11 +86,11 @@ struct EffectPerformer {
         guard let entry else { return nil }
         guard
             let target = files.target(
-                for: entry.id, generation: entry.machine.wire.bytes.state.generation,
+                for: entry.id, generation: entry.machine.frame.bytes.state.generation,
                 start: ask.ask.position)
         else { preconditionFailure("a request goes out only while its part file is open") }
         entry.targets.append((ask.key, target))
-        let wanted = entry.machine.wire.target.request
+        let wanted = entry.machine.frame.target.request
         let options = wanted.options
         let isElsewhere = isElsewhere(ask, wanted)
         var headers = isElsewhere ? options.headers.forElsewhere : options.headers
@@ -119,11 +119,11 @@ struct EffectPerformer {
         guard let entry else { return nil }
         guard
             let target = files.target(
-                for: entry.id, generation: entry.machine.wire.bytes.state.generation,
+                for: entry.id, generation: entry.machine.frame.bytes.state.generation,
                 start: ask.exchange.range.lowerBound)
         else { preconditionFailure("a request goes out only while its source is open") }
         entry.targets.append((ask.key, target))
-        var request = request(ask, by: entry.machine.wire.target.request, target)
+        var request = request(ask, by: entry.machine.frame.target.request, target)
         request.limitRate = share(of: entry)
         return request
     }
@@ -185,8 +185,8 @@ struct EffectPerformer {
 
     /// A limit holds for the transfer, whatever the number of its connections.
     private func share(of entry: ActiveFetch) -> Int64? {
-        guard let limit = entry.machine.wire.target.request.options.limitRate else { return nil }
-        return max(1, limit / Int64(max(1, entry.machine.wire.segments.count)))
+        guard let limit = entry.machine.frame.target.request.options.limitRate else { return nil }
+        return max(1, limit / Int64(max(1, entry.machine.requests.count)))
     }
 
     /// After the number of its connections has changed. No decision, and nothing that must follow a
@@ -195,7 +195,7 @@ struct EffectPerformer {
         let share = share(of: entry)
         if share == entry.rateShare { return }
         entry.rateShare = share
-        for segment in entry.machine.wire.segments { wire.setRate(segment.key, share) }
+        for key in entry.machine.requests { wire.setRate(key, share) }
     }
 
     /// A mirror at another origin than the request's own URL must not get its credentials.

@@ -3,6 +3,7 @@ internal import LonghaulCore
 /// A fetch in memory. A reference, because its machine is large and is mutated in place. It never
 /// leaves the engine's thread.
 final class ActiveFetch {
+    let id: FetchID
     var machine: FetchMachine
     /// The origin of the source that it began at: it counts there.
     let site: OriginSite
@@ -23,10 +24,10 @@ final class ActiveFetch {
     private(set) var rate = RateMeter()
     /// Bytes per second that each of its requests may use; `nil` = unlimited.
     var rateShare: Int64?
-    /// The moment that the machine's last step asked for, see ``FetchStep``. A copy here spares
-    /// copying the machine for each read.
-    private(set) var nextTick: Instant?
-    private(set) var isWhole = false
+    /// The fetch after the last step of its machine.
+    private(set) var status: FetchStatus
+    /// Body bytes ever moved for it.
+    private(set) var bytesFetched: Int64
     /// The part of this fetch in ``OriginSite/held``.
     private var counted = HeldAtOrigin()
 
@@ -52,6 +53,9 @@ final class ActiveFetch {
         machine: FetchMachine, sources: FetchSources, subscribers: Subscribers, start: Start
     ) {
         self.machine = machine
+        id = machine.state.id
+        status = machine.status
+        bytesFetched = status.bytesFetched
         self.sources = sources
         site = sources.site(of: machine.url)
         self.subscribers = subscribers
@@ -60,7 +64,7 @@ final class ActiveFetch {
         isShared = subscribers.isShared
     }
 
-    var id: FetchID { machine.wire.bytes.state.id }
+    var stage: FetchStage { status.stage }
 
     /// The connections that it holds at its origin.
     var connections: Int { counted.connections }
@@ -75,7 +79,7 @@ final class ActiveFetch {
 
     /// A fetch that only waits for the disk holds no place.
     var holdsPlace: Bool {
-        switch machine.stage {
+        switch stage {
         case .verifying, .securing, .sharing, .publishing, .left: false
         case .preparing, .checking, .moving, .settling: true
         }
@@ -83,7 +87,7 @@ final class ActiveFetch {
 
     /// The fetch needs the network no more, and no condition stops it. Should its bytes turn out to
     /// be wrong, it needs the network again.
-    var isLetFinish: Bool { !holdsPlace || isWhole }
+    var isLetFinish: Bool { !holdsPlace || status.isWhole }
 
     /// Tells whether another transfer may join the fetch, which serves these subscribers.
     func isOpen(_ subscribers: Subscribers) -> Bool {
@@ -93,60 +97,61 @@ final class ActiveFetch {
 
     /// Tells whether all its bytes would be lost if the fetch left the wire.
     var isUnresumable: Bool {
-        machine.isUnresumable(sources.own.known) || isSendingWhole(once: false)
+        switch machine {
+        case .download(let machine): machine.isUnresumable(sources.own.known)
+        case .upload(let machine): machine.isSendingWhole(once: false)
+        }
     }
 
-    private func isSendingWhole(once: Bool) -> Bool {
-        machine.stage == .moving
-            && machine.wire.upload.isSendingWhole(machine.wire.bytes.state.upload, once: once)
-    }
+    /// A request that leaves the wire is known to cost no byte.
+    var goesOnWhenAskedAgain: Bool { machine.download?.goesOnWhenAskedAgain ?? false }
 
     /// Tells whether the fetch goes on at the end of a time box. A request that must not be sent
     /// again always does.
     func outlasts(_ policy: UnresumablePolicy) -> Bool {
         switch policy {
         case .finish: isUnresumable
-        case .wait: isSendingWhole(once: true)
+        case .wait: machine.upload?.isSendingWhole(once: true) ?? false
         }
     }
 
     /// Body bytes that this engine has received for it.
-    var received: Int64 { max(0, machine.wire.bytes.state.bytesFetched - start.receivedBefore) }
+    var received: Int64 { max(0, bytesFetched - start.receivedBefore) }
 
     /// How the scheduler counts it.
     func asRunning(now: Timestamp) -> Running? {
         guard holdsPlace else { return nil }
         var running = Running(
-            id: machine.wire.target.transfer, session: start.session,
+            id: subscribers.leader.id, session: start.session,
             origin: OriginID(rawValue: site.name),
-            connections: max(1, machine.wire.segments.count), eligibility: eligibility,
+            connections: max(1, status.requests), eligibility: eligibility,
             overdueSince: start.overdueSince)
         if isShared { running.anyOf = subscribers.eligibilities(at: now) }
-        running.isLetFinish = isLetFinish || machine.isBeingCancelled
+        running.isLetFinish = isLetFinish || status.isBeingCancelled
         return running
     }
 
     /// Reads the progress board, before the machine decides anything.
     func readBoard(_ files: any FilePort, now: Moment) {
         // Without a request nothing is received and nothing is written.
-        if machine.wire.segments.isEmpty { return }
+        if status.requests == 0 { return }
         for (key, target) in targets {
-            machine.note(
+            bytesFetched = machine.note(
                 key, written: files.written(target), received: files.received(target),
                 now: now.monotonic)
         }
         let before = rate.bytesPerSecond
-        rate.sample(machine.wire.bytes.state.bytesFetched, at: now.monotonic)
+        rate.sample(bytesFetched, at: now.monotonic)
         if rate.bytesPerSecond != before { files.publish(rate: rate.bytesPerSecond, of: id) }
     }
 
     /// After each step of its machine.
     func recount(after step: FetchStep) {
-        nextTick = step.nextTick
-        isWhole = step.isWhole
-        let hasLeft = machine.stage == .left
+        status = step.status
+        bytesFetched = status.bytesFetched
+        let hasLeft = stage == .left
         let now = HeldAtOrigin(
-            connections: hasLeft ? 0 : max(1, machine.wire.segments.count),
+            connections: hasLeft ? 0 : max(1, status.requests),
             places: holdsPlace ? 1 : 0)
         if now == counted { return }
         site.recount(from: counted, to: now)

@@ -62,7 +62,7 @@ final class ActiveFetches {
 
     func recount(_ entry: ActiveFetch, after step: FetchStep) {
         entry.recount(after: step)
-        if let at = step.nextTick { soonestTick = min(soonestTick ?? at, at) }
+        if let at = step.status.nextTick { soonestTick = min(soonestTick ?? at, at) }
     }
 
     /// Fetches whose tick is due, in the order of their ids.
@@ -70,7 +70,7 @@ final class ActiveFetches {
         guard let soonestTick, soonestTick <= now else { return [] }
         var due: [FetchID] = []
         for (fetch, entry) in byID {
-            if let at = entry.nextTick, at <= now { due.append(fetch) }
+            if let at = entry.status.nextTick, at <= now { due.append(fetch) }
         }
         return due.sorted()
     }
@@ -78,7 +78,7 @@ final class ActiveFetches {
     /// After those ticks.
     func findSoonestTick(at now: Instant) {
         guard let soonestTick, soonestTick <= now else { return }
-        self.soonestTick = byID.values.compactMap(\.nextTick).min()
+        self.soonestTick = byID.values.compactMap(\.status.nextTick).min()
     }
 
     // MARK: - Full disks
@@ -95,10 +95,10 @@ final class ActiveFetches {
     /// that lose nothing by it are sent again over this one.
     var suspects: [SegmentKey] {
         byID.values.flatMap { entry -> [SegmentKey] in
-            guard entry.machine.stage == .moving, entry.subscribers.leader.eligibility.usesNetwork,
-                entry.machine.goesOnWhenAskedAgain
+            guard entry.stage == .moving, entry.subscribers.leader.eligibility.usesNetwork,
+                entry.goesOnWhenAskedAgain
             else { return [] }
-            return entry.machine.wire.segments.map(\.key)
+            return entry.machine.requests
         }
     }
 

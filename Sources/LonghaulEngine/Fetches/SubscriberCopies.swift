@@ -20,7 +20,7 @@ extension ActiveFetch {
     /// the next engine would copy from after a crash.
     func orderCopies() -> CopyStep {
         var step = CopyStep()
-        guard machine.stage == .sharing else { return step }
+        guard stage == .sharing, let machine = machine.download else { return step }
         var missing = subscribers.followers.filter { !copies.ordered.contains($0.id) }
         if subscribers.followers.isEmpty, copies.ordered.isEmpty || copies.isGivenAway {
             if machine.isAtHome || copies.isGivenAway {
@@ -44,7 +44,9 @@ extension ActiveFetch {
         var step = CopyStep()
         if case .copied(let transfer, let identity, let path, let mountPoint) = event {
             copies.ordered.remove(transfer)
-            guard let subscriber = subscribers[transfer], machine.stage == .sharing else {
+            guard let subscriber = subscribers[transfer], stage == .sharing,
+                let machine = machine.download
+            else {
                 step.orders = [.delete(OrphanedPart(path: path, identity: identity))]
                 return step
             }
@@ -53,7 +55,7 @@ extension ActiveFetch {
             removeServed(transfer, &step)
         } else if case .copyFailed(let transfer, let fault) = event {
             copies.ordered.remove(transfer)
-            guard let subscriber = subscribers[transfer], machine.stage == .sharing else {
+            guard let subscriber = subscribers[transfer], stage == .sharing else {
                 return step
             }
             failCopy(of: subscriber, fault, &step, now: now)

@@ -98,3 +98,16 @@ extension LonghaulError {
         return error
     }
 }
+
+extension FetchTarget {
+    init(_ started: StartedFetch) {
+        let work = started.work
+        self.init(
+            transfer: work.id, request: work.request, destination: work.path,
+            deadline: work.deadline)
+        proven = started.proven
+        kept = started.kept
+        partSuffix = work.partSuffix
+        lastError = work.error
+    }
+}

@@ -26,8 +26,8 @@ extension ServedFetch {
         let machine = entry.machine
         self.init(
             subscribers: subscribers, totals: machine.totals, home: machine.state.home,
-            url: machine.url, isSharing: machine.stage == .sharing,
-            isEnding: machine.stage.isEnding,
+            url: machine.url, isSharing: entry.stage == .sharing,
+            isEnding: entry.stage.isEnding,
             isJoinable: machine.isJoinable, isBeingCancelled: machine.isBeingCancelled)
     }
 }

@@ -142,7 +142,7 @@ extension Engine {
     private func stop(_ stops: Set<TransferID>, now: Moment) {
         if stops.isEmpty { return }
         for fetch in fetches.sortedIDs {
-            guard let entry = fetches[fetch], stops.contains(entry.machine.wire.target.transfer)
+            guard let entry = fetches[fetch], stops.contains(entry.subscribers.leader.id)
             else { continue }
             feed(.leave(.requeue), to: fetch, now: now)
         }
@@ -167,21 +167,17 @@ extension Engine {
 
     private func install(_ started: StartedFetch, now: Moment) {
         let work = started.work
-        var machine = FetchMachine(
-            transfer: work.id, request: work.request, destination: work.path,
-            deadline: work.deadline, state: started.state, firstSerial: fetches.takeSerials())
+        var target = FetchTarget(started)
+        target.leftSince = fetches.unrecordedSince.removeValue(forKey: work.id)
+        var machine = FetchMachine(target, started.state, firstSerial: fetches.takeSerials())
         machine.serve(started.subscribers)
-        machine.target.proven = started.proven
-        machine.target.kept = started.kept
         let sources = origins.sources(of: work)
-        machine.begin(elsewhereThan: sources.resting(at: now.wall))
-        machine.target.partSuffix = work.partSuffix
-        machine.target.lastError = work.error
-        machine.target.leftSince = fetches.unrecordedSince.removeValue(forKey: work.id)
         journal?.starts(
             work.id, url: work.request.url, holding: started.state.durable.count,
             of: started.state.bytesTotal)
-        let step = machine.begin(spaceIsShort: fetches.isSpaceShort(at: now.monotonic))
+        let step = machine.begin(
+            elsewhereThan: sources.resting(at: now.wall),
+            spaceIsShort: fetches.isSpaceShort(at: now.monotonic))
         let entry = ActiveFetch(
             machine: machine, sources: sources, subscribers: started.subscribers,
             start: ActiveFetch.Start(
@@ -199,7 +195,7 @@ extension Engine {
     private func replaceSubscribers(_ lists: [FetchID: Subscribers], now: Moment) {
         for fetch in lists.keys.sorted() {
             guard let subscribers = lists[fetch], let entry = fetches[fetch] else { continue }
-            let before = entry.machine.wire.target.request
+            let before = entry.machine.target.request
             entry.subscribers = subscribers
             entry.machine.serve(subscribers)
             // The conditions that let it run from now on are not watched yet.
@@ -210,15 +206,15 @@ extension Engine {
             if !gate.isOpen { schedule.needsPlan = true }
             effects.divideRate(of: entry)
             let isOther =
-                !before.isOnWireLike(entry.machine.wire.target.request)
-                && entry.machine.goesOnWhenAskedAgain
-            if entry.machine.stage == .sharing {
+                !before.isOnWireLike(entry.machine.target.request)
+                && entry.goesOnWhenAskedAgain
+            if entry.stage == .sharing {
                 perform(entry.orderCopies(), of: entry, now: now)
             } else if isOther || !subscribers.isTimely(now: now.wall) {
                 // The fetch leaves the wire, and starts again when its time has come. If that might
                 // cost bytes, the next request is made in the new way.
                 feed(.leave(.requeue), to: fetch, now: now)
-            } else if entry.machine.wire.target.readFrom != nil {
+            } else if entry.machine.target.readFrom != nil {
                 // A reader that has come now waits for other bytes.
                 feed(.tick, to: fetch, now: now)
             }

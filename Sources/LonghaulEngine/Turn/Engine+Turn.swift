@@ -73,7 +73,7 @@ extension Engine {
         // The fetch has freed its place on the wire.
         if before.holdsPlace, !entry.holdsPlace {
             origins.markFreed(entry.site)
-            if step.isWhole { entry.site.pace.noteEnd(at: now.monotonic) }
+            if step.status.isWhole { entry.site.pace.noteEnd(at: now.monotonic) }
         }
         // The conditions may have gone while they did not matter.
         if before.isLetFinish, !entry.isLetFinish { schedule.needsPlan = true }
@@ -81,11 +81,11 @@ extension Engine {
         if entry.connections < before.connections { origins.markFreed(entry.site) }
         pending.append(step, of: fetch)
         // Another attempt may open it before it would be deleted.
-        if case .prepareFailed = event, entry.machine.isBeingCancelled {
+        if case .prepareFailed = event, entry.status.isBeingCancelled {
             deleteUnopened(step, entry)
         }
-        if entry.machine.stage == .left { remove(fetch) }
-        if entry.machine.stage == .sharing {
+        if entry.stage == .left { remove(fetch) }
+        if entry.stage == .sharing {
             perform(entry.orderCopies(), of: entry, now: now)
         }
     }
@@ -104,7 +104,7 @@ extension Engine {
 
     /// Cancelled while its part file could not be opened: no open file is deleted with it.
     private func deleteUnopened(_ step: FetchStep, _ entry: ActiveFetch) {
-        let state = entry.machine.wire.bytes.state
+        let state = entry.machine.state
         for effect in step.effects {
             guard case .close(deletingPart: true) = effect else { continue }
             pending.orders += state.orphanedParts.map { .delete($0) }

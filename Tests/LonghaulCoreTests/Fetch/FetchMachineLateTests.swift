@@ -128,7 +128,7 @@ import Testing
     /// The deadline says why the last attempt gained nothing, unless this one has gained bytes.
     @Test(arguments: [false, true]) func theDeadlineHasACause(gains: Bool) throws {
         var script = Script()
-        script.machine.target.lastError = Self.earlier
+        script.machine.lastError = Self.earlier
         if gains {
             script.answer(head(200, "Content-Length: 5", "ETag: \"v1\""))
             script.wrote(through: 2, received: 2)
@@ -148,7 +148,7 @@ import Testing
     /// What went wrong is recorded with the wait, and forgotten when bytes have come.
     @Test(arguments: [false, true]) func theLastErrorIsRecorded(gains: Bool) throws {
         var script = Script()
-        script.machine.target.lastError = Self.earlier
+        script.machine.lastError = Self.earlier
         if gains {
             script.answer(head(200, "Content-Length: 5", "ETag: \"v1\""))
             script.wrote(through: 2, received: 2)

@@ -95,7 +95,7 @@ import Testing
         #expect(isReading(again) && !isSending(again))
         // A kill before the end of the reading leaves nothing that would spare it.
         var killed = machine(Way(name: .put), from: first.state)
-        killed.wire.bytes.state.upload?.checked = nil
+        killed.change { $0.bytes.state.upload?.checked = nil }
         #expect(isReading(killed.handle(.opened(Self.source), in: Self.context)))
     }
 

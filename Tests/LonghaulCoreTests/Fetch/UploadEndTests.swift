@@ -183,7 +183,7 @@ import Testing
         let saved = step.writes.compactMap { write in
             if case .save(let state) = write { state } else { nil }
         }
-        #expect(step.isWhole && saved.last?.upload != nil)
+        #expect(step.status.isWhole && saved.last?.upload != nil)
         #expect(saved.last?.askedURL == "http://h/a")
     }
 

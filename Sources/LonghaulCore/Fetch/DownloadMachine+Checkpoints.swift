@@ -1,21 +1,21 @@
 /// Reacts to bytes that moved, were made durable, or are lost.
-extension FetchMachine {
+extension DownloadMachine {
     /// Bytes moved or time passed: a checkpoint may be due, and so may another connection.
     mutating func progressed(_ context: FetchContext, _ step: inout FetchStep) {
         guard stage == .moving else { return }
-        wire.bytes.checkpoints.ticked(at: context.now.monotonic)
-        if wire.bytes.checkpoints.pinFallsDue(at: context.now.monotonic) {
-            wire.bytes.state.isPrefetched = false
+        wire.frame.bytes.checkpoints.ticked(at: context.now.monotonic)
+        if wire.frame.bytes.checkpoints.pinFallsDue(at: context.now.monotonic) {
+            wire.frame.bytes.state.isPrefetched = false
             step.writes.append(.save(state))
         }
-        if wire.held == nil, wire.bytes.isCheckpointDue(at: context.now.monotonic) {
-            wire.bytes.sync(digests: digests, &step)
+        if wire.held == nil, wire.frame.bytes.isCheckpointDue(at: context.now.monotonic) {
+            wire.frame.bytes.sync(digests: digests, &step)
         }
         wire.split(context, &step)
     }
 
     mutating func synced(_ token: Int64, _ context: FetchContext, _ step: inout FetchStep) {
-        guard wire.bytes.synced(token, at: context.now.monotonic, &step) else { return }
+        guard wire.frame.bytes.synced(token, at: context.now.monotonic, &step) else { return }
         if stage == .settling {
             quiet(context, &step)
         } else if stage == .moving, segments.isEmpty, isWhole {
@@ -31,9 +31,9 @@ extension FetchMachine {
     mutating func syncFailed(
         _ token: Int64, _ fault: LocalFault, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        guard wire.bytes.checkpoints.endSync(token) != nil else { return }
+        guard wire.frame.bytes.checkpoints.endSync(token) != nil else { return }
         wire.distrustWritten(&step)
-        leave(wire.target.leaving(after: fault, bytesKept: have.count), context, &step)
+        leave(wire.frame.target.leaving(after: fault, bytesKept: have.count), context, &step)
     }
 
     /// The same for the sync of the whole file before publication.
@@ -52,7 +52,7 @@ extension FetchMachine {
         if isGone {
             wire.voidBytes(.partFileMissing, &step)
             wire.ignoreWritten()
-            wire.bytes.state.partIdentity = nil
+            wire.frame.bytes.state.partIdentity = nil
             step.writes.append(.save(state))
         }
         if stage == .settling {

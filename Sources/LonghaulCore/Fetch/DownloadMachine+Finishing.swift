@@ -1,6 +1,6 @@
 /// Leads from the last byte to the name: verify → make durable → commit that, and the name → rename
 /// → sync the directory → commit `completed` and its event.
-extension FetchMachine {
+extension DownloadMachine {
     mutating func finish(_ step: inout FetchStep) {
         precondition(isWhole && segments.isEmpty, "only a whole file is finished")
         guard let total = state.bytesTotal else { return }
@@ -17,7 +17,7 @@ extension FetchMachine {
 
     /// Digests that the whole file must have, by the user and the server.
     var digests: [Checksum] {
-        wire.target.digests(reported: wire.bytes.state.validator?.digest)
+        wire.frame.target.digests(reported: wire.frame.bytes.state.validator?.digest)
     }
 
     mutating func verified(_ context: FetchContext, _ step: inout FetchStep) {
@@ -33,7 +33,7 @@ extension FetchMachine {
 
     mutating func secured(_ context: FetchContext, _ step: inout FetchStep) {
         guard stage == .securing else { return }
-        wire.bytes.state.durable = have
+        wire.frame.bytes.state.durable = have
         if leaving != nil { return turnBack(context, &step) }
         shareOrPublish(&step)
     }
@@ -48,7 +48,7 @@ extension FetchMachine {
     /// that was renamed and not recorded.
     mutating func publish(as path: String, _ step: inout FetchStep) {
         precondition(state.isDurable, "only a whole and durable file gets its name")
-        wire.bytes.state.publication = path
+        wire.frame.bytes.state.publication = path
         step.writes.append(.save(state))
         step.durable = true
         step.effects.append(
@@ -75,15 +75,15 @@ extension FetchMachine {
     /// be done. What was fetched is dropped.
     private mutating func skip(_ step: inout FetchStep) {
         stage = .left
-        let path = state.publication ?? wire.target.destination
-        let error = wire.target.skipped(keeping: path)
+        let path = state.publication ?? wire.frame.target.destination
+        let error = wire.frame.target.skipped(keeping: path)
         step.writes.append(.skipped(transfer, error, path: path, totals))
         step.durable = true
         step.effects.append(.close(deletingPart: true))
     }
 
     package var finalDestination: String {
-        wire.bytes.state.finalDestination(of: request, at: wire.target.destination)
+        wire.frame.bytes.state.finalDestination(of: request, at: wire.frame.target.destination)
     }
 
     mutating func published(_ path: String, _ step: inout FetchStep) {
@@ -102,7 +102,7 @@ extension FetchMachine {
         guard isWhole else {
             // The file was changed since: it is the user's now, and the fetch begins anew.
             wire.voidBytes(.partFileReplaced, &step)
-            wire.bytes.state.partIdentity = nil
+            wire.frame.bytes.state.partIdentity = nil
             step.writes.append(.save(state))
             step.effects.append(.prepare(part(needs: nil)))
             return
@@ -120,13 +120,13 @@ extension FetchMachine {
         let isOfSeveral = !wire.isAtOwnOrigin || state.validator?.isOfSeveral == true
         let mayBegin = isOfSeveral && !state.isDigestRefuted
         if mayBegin {
-            wire.bytes.state.source = wire.target.sources.count - 1
+            wire.frame.bytes.state.source = wire.frame.target.sources.count - 1
             wire.voidBytes(.digestDiffers, &step)
         }
-        wire.bytes.forgetAll()
-        wire.bytes.state.partPath = keptAt
+        wire.frame.bytes.forgetAll()
+        wire.frame.bytes.state.partPath = keptAt
         stage = .settling
-        let why = wire.target.mismatch(wanted, actual: actual, keptAt: keptAt)
+        let why = wire.frame.target.mismatch(wanted, actual: actual, keptAt: keptAt)
         leave(outlasted(mayBegin ? .retry(Failure(.transient, why)) : .fail(why)), context, &step)
     }
 }

@@ -1,22 +1,17 @@
-extension FetchMachine {
-    package mutating func handle(_ event: FetchEvent, in context: FetchContext) -> FetchStep {
+extension DownloadMachine {
+    mutating func react(to event: FetchEvent, in context: FetchContext) -> FetchStep {
         var step = FetchStep()
-        if stage == .left { return step }
-        if wire.target.isUpload { return UploadMachine.step(&self, event, context) }
-        handle(event, context, &step)
-        assert(stage != .moving || leaving == nil, "a fetch that is to leave stops its requests")
-        step.nextTick = nextTick
-        step.isWhole = isWhole && wire.fromZero == nil
+        react(to: event, context, &step)
         return step
     }
 
-    private mutating func handle(
-        _ event: FetchEvent, _ context: FetchContext, _ step: inout FetchStep
+    private mutating func react(
+        to event: FetchEvent, _ context: FetchContext, _ step: inout FetchStep
     ) {
         switch event {
         case .prepared(
             let identity, let path, let created, let size, let mountPoint, let isReplacing):
-            if stage == .preparing { wire.bytes.state.partMount = mountPoint }
+            if stage == .preparing { wire.frame.bytes.state.partMount = mountPoint }
             let lost = isReplacing ? RestartReason.partFileReplaced : .partFileMissing
             prepared(
                 identity, path: path, lost: created ? lost : nil, size: size, context, &step)
@@ -97,9 +92,9 @@ extension FetchMachine {
         _ context: FetchContext, _ step: inout FetchStep
     ) {
         guard stage == .preparing else { return }
-        wire.bytes.opened(identity, path: path, lost: lost, size: size, of: transfer, &step)
-        wire.bytes.checkpoints.start(at: context.now.monotonic)
-        wire.run.start(wire.bytes, at: context.now.monotonic)
+        wire.frame.bytes.opened(identity, path: path, lost: lost, size: size, of: transfer, &step)
+        wire.frame.bytes.checkpoints.start(at: context.now.monotonic)
+        wire.frame.run.start(wire.frame.bytes, at: context.now.monotonic)
         if leaving != nil {
             // Something else was asked for while the file was being opened.
             stage = .settling
@@ -128,19 +123,16 @@ extension FetchMachine {
         switch departure {
         case .requeue, .renew:
             // A failure that is being settled has more to say than "back to the queue".
-            if leaving == nil || isBeingCancelled { leave(.requeue, context, &step) }
+            if leaving == nil || wire.frame.isBeingCancelled { leave(.requeue, context, &step) }
         case .cancel(let keepingBytes):
             leave(.cancel(keepingBytes: keepingBytes), context, &step)
-        case .expire: leave(.fail(.deadlinePassed(on: wire)), context, &step)
+        case .expire: leave(.fail(.deadlinePassed(on: wire.frame)), context, &step)
         }
     }
 
-    /// A cancel is under way, and may still be taken back.
-    package var isBeingCancelled: Bool { leaving?.isCancel ?? false }
-
     /// A cancel has the last word, whatever fails on the way out.
     func outlasted(_ other: FetchLeaving) -> FetchLeaving {
-        isBeingCancelled ? leaving ?? other : other
+        wire.frame.isBeingCancelled ? leaving ?? other : other
     }
 
     /// Stop the wire, checkpoint, and let `leaving` happen.
@@ -154,7 +146,7 @@ extension FetchMachine {
         let wasMoving = stage == .moving
         // How long it needs in one go is known by that, the next time.
         if case .requeue = leaving, let origin = wire.asked(context), isUnresumable(origin) {
-            wire.noteThroughput(context, &step)
+            wire.frame.noteThroughput(context, &step)
         }
         stage = .settling
         if segments.isEmpty {
@@ -168,7 +160,7 @@ extension FetchMachine {
     mutating func quiet(_ context: FetchContext, _ step: inout FetchStep) {
         guard stage == .settling, segments.isEmpty, syncing == nil else { return }
         if have != state.durable {
-            wire.bytes.sync(digests: digests, &step)
+            wire.frame.bytes.sync(digests: digests, &step)
         } else {
             exit(context, &step)
         }
@@ -177,7 +169,7 @@ extension FetchMachine {
     private mutating func exit(_ context: FetchContext, _ step: inout FetchStep) {
         guard let leaving else { return }
         stage = .left
-        step.exit(&wire, leaving, context)
+        step.exit(&wire.frame, leaving, context)
     }
 
     /// The answer that needed it empty may have broken off meanwhile.
@@ -198,11 +190,11 @@ extension FetchMachine {
         case .verifying, .securing, .sharing, .publishing: stage = .settling
         case .preparing, .checking, .moving, .settling, .left: break
         }
-        if let end = fault.cutAt { wire.bytes.cutOff(at: end, of: transfer, &step) }
+        if let end = fault.cutAt { wire.frame.bytes.cutOff(at: end, of: transfer, &step) }
         leave(outlasted(leaving(after: fault)), context, &step)
     }
 
     private func leaving(after fault: LocalFault) -> FetchLeaving {
-        wire.target.leaving(after: fault, bytesKept: have.count)
+        wire.frame.target.leaving(after: fault, bytesKept: have.count)
     }
 }

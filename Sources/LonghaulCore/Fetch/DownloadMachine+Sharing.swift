@@ -1,29 +1,13 @@
 /// Differences of a fetch that serves several transfers.
-extension FetchMachine {
-    /// The leader from now on, and what is to be heeded of all.
-    package mutating func serve(_ subscribers: Subscribers) {
-        if subscribers.leader.id != transfer { wire.bytes.state.publication = nil }
-        wire.target.serve(subscribers)
-    }
-
+extension DownloadMachine {
     /// A rename can give the part file to its leader.
-    package var isAtHome: Bool { wire.bytes.state.isBeside(wire.target.destination) }
-
-    /// Another transfer may still join. None may while the file is, or may be, under its leader's
-    /// name: it is not looked for there once another transfer leads.
-    package var isJoinable: Bool {
-        if state.publication != nil || leaving?.isForNow == false { return false }
-        return switch stage {
-        case .preparing, .checking, .moving, .settling, .verifying, .securing, .sharing: true
-        case .publishing, .left: false
-        }
-    }
+    package var isAtHome: Bool { wire.frame.bytes.state.isBeside(wire.frame.target.destination) }
 
     /// The part file is on a disk that is away, and the destination on another: there is no need to
     /// wait. The bytes stay for those that share them; if there are none, they are given up.
     mutating func goElsewhere(_ step: inout FetchStep) {
         stage = .left
-        if !wire.target.isShared { wire.voidBytes(.partFileMissing, &step) }
+        if !wire.frame.target.isShared { wire.voidBytes(.partFileMissing, &step) }
         step.writes.append(.save(state))
         step.writes.append(.queued(transfer, readyAt: nil, waitingFor: []))
         step.writes.append(.dropFetch(transfer))
@@ -34,7 +18,7 @@ extension FetchMachine {
     /// The copies are made while the part file is still ours alone: nothing changes it under
     /// them, and after a crash at any point it is there for those that are missing.
     mutating func shareOrPublish(_ step: inout FetchStep) {
-        if wire.target.isShared || !isAtHome {
+        if wire.frame.target.isShared || !isAtHome {
             stage = .sharing
             step.writes.append(.save(state))
             step.effects.append(.handOut)
@@ -60,13 +44,13 @@ extension FetchMachine {
     }
 
     /// The digests that the whole file was found to have.
-    package var verified: [Checksum] { digests + wire.target.proven }
+    package var verified: [Checksum] { digests + wire.frame.target.proven }
 
     /// State of a copy of the whole file.
     package func copy(
         for subscriber: Subscriber, _ identity: FileIdentity, path: String, mountPoint: String?
     ) -> FetchState {
-        wire.bytes.copy(
+        wire.frame.bytes.copy(
             for: subscriber, isLeader: subscriber.id == transfer, identity, path: path,
             mountPoint: mountPoint)
     }
@@ -75,11 +59,11 @@ extension FetchMachine {
 
     /// The part file is a copy of the file that was kept.
     mutating func filled(_ step: inout FetchStep) {
-        guard stage == .moving, segments.isEmpty, have.isEmpty, let kept = wire.target.kept
+        guard stage == .moving, segments.isEmpty, have.isEmpty, let kept = wire.frame.target.kept
         else { return }
-        wire.target.kept = nil
+        wire.frame.target.kept = nil
         wire.fromZero = nil
-        wire.bytes.fill(with: kept, askedFor: request.url)
+        wire.frame.bytes.fill(with: kept, askedFor: request.url)
         step.writes.append(.save(state))
         finish(&step)
     }
@@ -88,8 +72,8 @@ extension FetchMachine {
     mutating func fillFailed(
         _ fault: LocalFault, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        guard stage == .moving, segments.isEmpty, wire.target.kept != nil else { return }
-        wire.target.kept = nil
+        guard stage == .moving, segments.isEmpty, wire.frame.target.kept != nil else { return }
+        wire.frame.target.kept = nil
         if fault.code == .noSpace {
             failedLocally(fault, context, &step)
         } else {

@@ -1,0 +1,43 @@
+@testable import LonghaulCore
+
+/// Fetches as they are begun and looked at in tests.
+extension FetchMachine {
+    init(
+        transfer: TransferID, request: TransferRequest, destination: String, deadline: Timestamp?,
+        state: FetchState, firstSerial: Int64
+    ) {
+        let target = FetchTarget(
+            transfer: transfer, request: request, destination: destination, deadline: deadline)
+        self.init(target, state, firstSerial: firstSerial)
+    }
+
+    var transfer: TransferID { target.transfer }
+    var request: TransferRequest { target.request }
+    var have: ByteRanges { frame.bytes.have }
+    var isWhole: Bool { frame.bytes.isWhole }
+    var segments: [ActiveSegment] { download?.segments ?? [] }
+    var held: HeldBody? { download?.held }
+    var syncing: PendingSync? { frame.bytes.checkpoints.syncing }
+    var nextTick: Instant? { download?.nextTick ?? upload?.nextTick }
+
+    var lastError: LonghaulError? {
+        get { target.lastError }
+        set { change { $0.target.lastError = newValue } }
+    }
+
+    func part(needs: Int64?) -> PartOrder {
+        guard let download else { preconditionFailure("an upload has no part file") }
+        return download.part(needs: needs)
+    }
+
+    mutating func change(_ change: (inout FetchFrame) -> Void) {
+        switch self {
+        case .download(var machine):
+            change(&machine.wire.frame)
+            self = .download(machine)
+        case .upload(var machine):
+            change(&machine.frame)
+            self = .upload(machine)
+        }
+    }
+}
