@@ -247,8 +247,8 @@ struct UploadTests {
     func aTusServerIsToldNameAndType(_ type: String?) async throws {
         let server = try await UploadServer.start()
         let home = try LonghaulHome()
-        try home.scratch.write("hello", to: "files/ä.txt")
-        let words = ["upload", "--wait", "-q", "--protocol", "tus", "ä.txt", server.url("tus/a")]
+        try home.scratch.write("hello", to: "files/ä.longhaul")
+        let words = ["upload", "--wait", "-q", "--protocol", "tus", "ä.longhaul", server.url("tus/a")]
         let options = type.map { ["--content-type", $0] } ?? []
         let result = try await home.start(words + options).wait()
         #expect(result.status == 0, "\(result.errors)")
@@ -258,7 +258,27 @@ struct UploadTests {
             let value = Data(base64Encoded: parts.last ?? "") ?? Data()
             return "\(parts.first ?? ""): \(String(decoding: value, as: UTF8.self))"
         }
-        #expect(told == ["filename: ä.txt", "filetype: \(type ?? "application/octet-stream")"])
+        #expect(told == ["filename: ä.longhaul", "filetype: \(type ?? "application/octet-stream")"])
+    }
+
+    /// A machine without a list of types sends bytes of no type.
+    @Test func theTypeIsThatOfTheName() async throws {
+        let server = try await UploadServer.start()
+        let home = try LonghaulHome()
+        try home.scratch.write("hello", to: "files/a.tar.JPG")
+        for (name, options) in [
+            ("a", []), ("b", ["--header", "Content-Type: text/x-b"]),
+            ("c", ["--content-type", "text/x-c"]),
+        ] {
+            let words = ["upload", "--wait", "-q", "--protocol", "put", "a.tar.JPG"]
+            let result = try await home.start(words + [server.url("plain/\(name)")] + options)
+                .wait()
+            #expect(result.status == 0, "\(result.errors)")
+        }
+        let isKnown = FileManager.default.fileExists(atPath: "/etc/mime.types")
+        let types = try server.log.map { $0["headers"]["content-type"].string }
+        #expect(types.dropFirst() == ["text/x-b", "text/x-c"])
+        if isKnown { #expect(types.first == "image/jpeg") }
     }
 
     // MARK: - The source

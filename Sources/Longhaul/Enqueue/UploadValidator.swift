@@ -56,6 +56,8 @@ enum UploadValidator {
         }
         if upload.formField != nil || upload.uploadProtocol == .post { upload.method = .post }
         if upload.uploadProtocol == .put { upload.method = .put }
+        let name = PathParts.split(source)?.name
+        upload.source?.mediaType = name.flatMap(MediaTypes.system.type)
         request.expectedBytes = upload.source?.size
         request.options.upload = upload
         var new = NewTransfer(

@@ -235,7 +235,7 @@ extension RequestField {
             "contentType", .upload(\.contentType), Form.text(.text, "type"), [.sending, .restated],
             label: "Content type",
             option: Option(
-                "content-type", .upload, "What the file is", usual: "application/octet-stream")),
+                "content-type", .upload, "What the file is", usual: "by its name")),
         RequestField(
             "partSize", .upload(\.partSize), Form.size, .sending, label: "Part size",
             option: Option(

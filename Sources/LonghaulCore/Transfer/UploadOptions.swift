@@ -23,7 +23,9 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     /// Directories of the URL that the server has not got are made: by MKCOL for a PUT (RFC 4918
     /// §9.3), by the commands of FTP and SFTP. None is ever deleted. Default `false`.
     public var createsDirectories = false
-    /// The field `Content-Type`; default `application/octet-stream`.
+    /// The field `Content-Type`, and the type of the part of a form. Default: that of the file's
+    /// name by the system's list (`/etc/mime.types`) when the upload is recorded, else
+    /// `application/octet-stream`. A header field of the request comes before the list.
     public var contentType: String?
     /// Bytes of one part of an S3 multipart upload; `nil` = from the file's length.
     public var partSize: Int64?
@@ -104,6 +106,8 @@ package struct SourceVersion: Hashable, Codable, Sendable {
     package var modified: Int64
     /// The same of the last change of the file's status.
     package var changed: Int64
+    /// Media type of the file's name; `nil` = the system knows none, or it was not looked for.
+    package var mediaType: String?
 
     package init(device: UInt64, inode: UInt64, size: Int64, modified: Int64, changed: Int64) {
         self.device = device

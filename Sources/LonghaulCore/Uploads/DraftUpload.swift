@@ -73,7 +73,7 @@ package struct DraftUpload: ResumableUpload {
             let method = (job.options.method ?? .post).rawValue
             exchange = UploadExchange(.create, method, job.request.url)
             exchange.body.content = UploadBody.Content()
-            job.describe(&exchange, type: job.options.contentType ?? UploadJob.standardType)
+            job.describe(&exchange, type: job.mediaType)
         } else {
             exchange = job.whole(isPlain: kept.isGuess)
         }

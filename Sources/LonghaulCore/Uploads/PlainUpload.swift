@@ -60,7 +60,7 @@ extension UploadJob {
     func whole(isPlain: Bool) -> UploadExchange {
         let method = options.method ?? (isPlain ? .put : .post)
         var content = UploadBody.Content(file: 0..<size, pinned: source)
-        var type = options.contentType ?? UploadJob.standardType
+        var type = mediaType
         if let field = options.formField {
             let form = FormPart(field: field, path: request.sourceName, type: type, source: source)
             content.before = form.before
@@ -91,8 +91,6 @@ extension UploadJob {
             exchange.headers["Repr-Digest"] = digest
         }
     }
-
-    static let standardType = "application/octet-stream"
 }
 
 /// The file as the only part of a form (RFC 7578).

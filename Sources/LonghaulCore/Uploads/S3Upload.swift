@@ -94,7 +94,7 @@ package struct S3Upload: UploadConversation {
         var exchange = UploadExchange(.create, "POST", "\(url)?uploads=")
         exchange.body.content = UploadBody.Content()
         if !job.request.options.headers.contains("Content-Type") {
-            exchange.headers["Content-Type"] = job.options.contentType ?? UploadJob.standardType
+            exchange.headers["Content-Type"] = job.mediaType
         }
         return signed(exchange)
     }

@@ -75,10 +75,9 @@ package struct TusUpload: ResumableUpload {
         exchange.headers["Upload-Length"] = "\(size)"
         if !job.request.options.headers.contains("Upload-Metadata") {
             // tuspyserver tells no offset of an upload without a type.
-            let type = job.options.contentType ?? UploadJob.standardType
             exchange.headers["Upload-Metadata"] =
                 "filename \(Base64.encode(Array(job.request.sourceName.utf8))),"
-                + "filetype \(Base64.encode(Array(type.utf8)))"
+                + "filetype \(Base64.encode(Array(job.mediaType.utf8)))"
         }
         return exchange
     }

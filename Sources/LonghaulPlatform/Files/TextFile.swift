@@ -103,6 +103,21 @@ extension SecretFiles {
     }
 }
 
+extension MediaTypes {
+    /// The system's list, read once.
+    package static let system = MediaTypes(
+        mimeTypes: "/etc/mime.types", globs: "/usr/share/mime/globs2")
+
+    /// Reads the first of the two files that is there; without both no name has a type.
+    init(mimeTypes: String, globs: String) {
+        if let text = try? TextFile.read(mimeTypes) {
+            self.init(mimeTypes: text)
+        } else {
+            self.init(globs: (try? TextFile.read(globs)) ?? [])
+        }
+    }
+}
+
 extension S3Profile {
     /// Keys as the files have them now.
     package func keys() throws(S3KeysProblem) -> S3Keys {
