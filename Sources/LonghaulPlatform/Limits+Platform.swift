@@ -20,6 +20,8 @@ extension Limits {
     /// Bytes copied at a time: other work on this disk runs between two pieces.
     static let copyPieceBytes: Int64 = 64 << 20
     static let copyBufferBytes = 1 << 20
+    /// Room that standard input leaves on the disk of the state directory, for the store.
+    package static let spoolSpareBytes: Int64 = 32 << 20
     /// The bytes of the store's identifier that are part of a part file's name.
     static let storeTagBytes = 8
     /// After this many tries, files that keep appearing under the name are reported as an error.

@@ -24,8 +24,10 @@ struct Snapshots {
         directory = SnapshotDirectory(in: stateDirectory)
     }
 
+    /// The snapshot of standard input is what comes until its end.
+    ///
     /// - Parameter copying: Called with path and length before a file is copied because its blocks
-    ///   cannot be shared.
+    ///   cannot be shared, and before standard input is read, with length 0.
     /// - Throws: a refusal of a request that wants a snapshot; `noSpace`, `io`, `permission`,
     ///   `sourceChanged` if its snapshot cannot be made. Then there is none of any request.
     func prepare(
@@ -38,6 +40,10 @@ struct Snapshots {
         do throws(LonghaulError) {
             for index in requests.indices where requests[index].wantsSnapshot {
                 // A file whose request would be refused is not copied.
+                if requests[index].destination == .file(UploadPlace.standardInput) {
+                    try spool(for: index, of: prepared, &validator, copying)
+                    continue
+                }
                 var request = requests[index]
                 request.options.upload?.snapshot = false
                 guard case .insert(let new) = try validator.admit(request) else { continue }
@@ -76,6 +82,31 @@ struct Snapshots {
             return try directory.add(source) { copying(path, size) }
         } catch {
             throw refusal(error, of: path, size)
+        }
+    }
+
+    private func spool(
+        for index: Int, of prepared: PreparedRequests, _ validator: inout RequestValidator,
+        _ copying: (String, Int64) -> Void
+    ) throws(LonghaulError) {
+        do throws(SystemFailure) {
+            let file = try directory.create()
+            prepared.snapshots.append(file)
+            prepared.requests[index].options.upload?.snapshotPath = file.path
+        } catch {
+            throw error.longhaulError()
+        }
+        _ = try validator.admit(prepared.requests[index])
+        copying(UploadPlace.standardInput, 0)
+        guard let file = prepared.snapshots.last else { return }
+        do throws(SystemFailure) {
+            try directory.fillFromStandardInput(file)
+        } catch {
+            if error.code != .noSpace { throw error.longhaulError() }
+            throw LonghaulError(
+                .noSpace,
+                "the disk of \(directory.path) has no room for the whole of standard input; free "
+                    + "some space, or choose a state directory on another disk (LONGHAUL_HOME)")
         }
     }
 

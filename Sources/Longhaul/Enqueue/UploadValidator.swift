@@ -43,7 +43,9 @@ enum UploadValidator {
         let source = try CurrentDirectory.absolute(path)
         var request = request
         request.destination = .file(source)
-        let version = try version(of: source)
+        // What came on standard input is in no file but its snapshot.
+        let spool = source == UploadPlace.standardInput ? upload.snapshotPath : nil
+        let version = try version(of: spool ?? source)
         var upload = upload
         upload.source =
             try upload.snapshotPath.map { path throws(LonghaulError) in
@@ -56,7 +58,7 @@ enum UploadValidator {
         }
         if upload.formField != nil || upload.uploadProtocol == .post { upload.method = .post }
         if upload.uploadProtocol == .put { upload.method = .put }
-        let name = PathParts.split(source)?.name
+        let name = spool == nil ? PathParts.split(source)?.name : FileNaming.name(from: url)
         upload.source?.mediaType = name.flatMap(MediaTypes.system.type)
         request.expectedBytes = upload.source?.size
         request.options.upload = upload

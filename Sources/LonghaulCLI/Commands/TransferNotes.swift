@@ -55,6 +55,11 @@ extension Console {
 
     /// Prints that a snapshot takes time and space.
     func sayCopying(_ path: String, _ size: Int64) {
+        if path == UploadPlace.standardInput {
+            return complain(
+                "longhaul: standard input is kept in the state directory until its end, and sent "
+                    + "from there")
+        }
         complain(
             "longhaul: \(TerminalText.shown(path)): copying \(Units.size(size)) for its snapshot, "
                 + "as the state directory cannot share its blocks")

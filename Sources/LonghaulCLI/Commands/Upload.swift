@@ -24,6 +24,7 @@ struct Upload: ConsoleCommand {
               longhaul upload --key id_ecdsa a.zst sftp://me@example.com/srv/a.zst
               longhaul upload -r photos sftp://me@example.com/srv/photos/
               longhaul upload a.jpg b.jpg https://example.com/dav/
+              tar c photos | longhaul upload - https://example.com/dav/photos.tar
               longhaul upload --input requests.jsonl
 
             \(ExitStatus.help(endings))
@@ -61,6 +62,9 @@ struct Upload: ConsoleCommand {
     func validate() throws {
         if input == nil ? words.count < 2 : !words.isEmpty {
             throw ValidationError("a FILE and a URL are needed, or --input FILE alone")
+        }
+        if words.count > 2, words.dropLast().contains("-") {
+            throw ValidationError("- (standard input) is sent alone")
         }
         if files.recursive, words.count != 2 {
             throw ValidationError("-r takes one directory, and the URL that its files go to")
@@ -128,7 +132,17 @@ struct Upload: ConsoleCommand {
         var request = template.request
         if words[0].isEmpty { throw LonghaulError.usage("the path is empty") }
         request.url = try OptionText.transferURL(words[1])
-        request.destination = .file(try context.absolute(words[0]))
+        let isInput = words[0] == "-" || words[0] == UploadPlace.standardInput
+        guard isInput else {
+            request.destination = .file(try context.absolute(words[0]))
+            return request
+        }
+        if request.options.upload?.namesItsPlace == true, UploadPlace.isDirectory(request.url) {
+            let place = Redaction.url(request.url)
+            throw .usage("standard input has no name; give the URL one: \(place)NAME")
+        }
+        request.destination = .file(UploadPlace.standardInput)
+        request.options.upload?.snapshot = true
         return request
     }
 }

@@ -1,6 +1,9 @@
 /// Finds the URL of a file whose upload was given the URL of a directory: one whose path is empty
 /// or ends in a slash, as `curl -T`, rclone and the AWS command line read it.
 package enum UploadPlace {
+    /// The source of an upload whose bytes came on standard input. They are in its snapshot.
+    package static let standardInput = "/dev/stdin"
+
     /// The request with the file's name in its URL, where the URL names a directory.
     ///
     /// A POST, tus and the draft create a resource at such a URL, which stays as it is. With

@@ -24,9 +24,7 @@ package struct SnapshotDirectory: Sendable {
         // The directory is private like the state directory: other users may not read the files in
         // it.
         let directory = try DirectoryHandle.creating(path, isPrivate: true)
-        var random = SystemRandom()
-        let name = [random.next(), random.next()].map { String($0, radix: 36) }.joined()
-        let names = [PartName(name, isOneStores: true)]
+        let names = [SnapshotDirectory.newName()]
         let clone = try clone(of: source, names, in: directory)
         let file: PartFile
         if let clone {
@@ -46,6 +44,51 @@ package struct SnapshotDirectory: Sendable {
             try? file.remove()
             throw error
         }
+    }
+
+    private static func newName() -> PartName {
+        var random = SystemRandom()
+        let name = [random.next(), random.next()].map { String($0, radix: 36) }.joined()
+        return PartName(name, isOneStores: true)
+    }
+
+    /// An empty file, locked until the last reference is released.
+    package func create() throws(SystemFailure) -> PartFile {
+        let directory = try DirectoryHandle.creating(path, isPrivate: true)
+        return try PartFile.create([SnapshotDirectory.newName()], in: directory)
+    }
+
+    /// Fills an empty file durably with what comes on standard input until its end. Throws `ENOSPC`
+    /// when the disk has no more than ``Limits/spoolSpareBytes`` left; the caller removes the file.
+    package func fillFromStandardInput(_ file: PartFile) throws(SystemFailure) {
+        var buffer = [UInt8](repeating: 0, count: Limits.copyBufferBytes)
+        var room = 0
+        while true {
+            let count = uninterrupted { Glibc.read(STDIN_FILENO, &buffer, buffer.count) }
+            if count < 0 { throw .last("read", "standard input") }
+            if count == 0 { break }
+            if room < count {
+                let free = try DiskSpace.available(at: path) - Limits.spoolSpareBytes
+                room = Int(min(free, Limits.copyPieceBytes))
+                if room < count {
+                    throw SystemFailure(operation: "write", path: path, errno: ENOSPC)
+                }
+            }
+            room -= count
+            var written = 0
+            while written < count {
+                let more = buffer.withUnsafeBytes { bytes in
+                    uninterrupted {
+                        Glibc.write(
+                            file.descriptor, bytes.baseAddress! + written, count - written)
+                    }
+                }
+                if more < 0 { throw .last("write", file.path) }
+                written += more
+            }
+        }
+        try file.sync()
+        file.dropCached()
     }
 
     /// Deletes leftovers. Safe beside any process.
