@@ -59,6 +59,12 @@ package enum Limits {
 
     /// How often a fetch on the wire is looked at when it says nothing of itself.
     package static let tickSeconds: Double = 0.5
+    /// A source that has been slow for so long is left.
+    package static let slowSourceSeconds: Double = 30
+    /// After a pause of this length between two looks the measurement of a source begins anew.
+    package static let rateGapSeconds: Double = 10
+    /// A source is left for another one that was so many times as fast.
+    package static let fasterSourceFactor: Double = 4
 
     // Resume.
     /// How far before the missing bytes a plain Range starts, to compare what comes with what is

@@ -248,7 +248,9 @@ struct UploadTests {
         let server = try await UploadServer.start()
         let home = try LonghaulHome()
         try home.scratch.write("hello", to: "files/ä.longhaul")
-        let words = ["upload", "--wait", "-q", "--protocol", "tus", "ä.longhaul", server.url("tus/a")]
+        let words = [
+            "upload", "--wait", "-q", "--protocol", "tus", "ä.longhaul", server.url("tus/a"),
+        ]
         let options = type.map { ["--content-type", $0] } ?? []
         let result = try await home.start(words + options).wait()
         #expect(result.status == 0, "\(result.errors)")
@@ -258,7 +260,8 @@ struct UploadTests {
             let value = Data(base64Encoded: parts.last ?? "") ?? Data()
             return "\(parts.first ?? ""): \(String(decoding: value, as: UTF8.self))"
         }
-        #expect(told == ["filename: ä.longhaul", "filetype: \(type ?? "application/octet-stream")"])
+        #expect(
+            told == ["filename: ä.longhaul", "filetype: \(type ?? "application/octet-stream")"])
     }
 
     /// A machine without a list of types sends bytes of no type.

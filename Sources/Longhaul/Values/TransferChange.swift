@@ -86,6 +86,12 @@ extension TransferChange {
         set { fields[\.limitRate] = newValue }
     }
 
+    /// Bytes per second at least, see `TransferOptions.minRate`; `.some(nil)` = any.
+    public var minRate: Int64?? {
+        get { fields[\.minRate] }
+        set { fields[\.minRate] = newValue }
+    }
+
     /// True if it takes only what other traffic leaves of the line; `.some(nil)` = if
     /// discretionary.
     public var yields: Bool?? {

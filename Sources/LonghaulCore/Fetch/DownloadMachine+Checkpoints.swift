@@ -11,7 +11,7 @@ extension DownloadMachine {
         if wire.held == nil, wire.frame.bytes.isCheckpointDue(at: context.now.monotonic) {
             wire.frame.bytes.sync(digests: digests, &step)
         }
-        wire.split(context, &step)
+        if !wire.leaveSlow(context, &step) { wire.split(context, &step) }
     }
 
     mutating func synced(_ token: Int64, _ context: FetchContext, _ step: inout FetchStep) {

@@ -16,11 +16,19 @@ struct FetchRun: Sendable {
     /// The server has asked for time beside an answer that went on.
     private(set) var pause: AskedPause?
     var lastHTTPVersion = 0
+    var recentRate = RecentRate()
 
     mutating func start(_ bytes: FetchBytes, at now: Instant) {
         startedMoving = now
         receivedAtStart = bytes.state.bytesFetched
         heldAtStart = bytes.have.count
+    }
+
+    /// Another source is asked from now on, and measured by itself.
+    mutating func moved(received: Int64, at now: Instant) {
+        startedMoving = now
+        receivedAtStart = received
+        recentRate.reset()
     }
 
     mutating func requested(at now: Instant) {

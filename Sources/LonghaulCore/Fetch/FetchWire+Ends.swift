@@ -37,6 +37,8 @@ extension FetchWire {
         frame.bytes.learnEnd(ended)
         if frame.bytes.isWhole, fromZero == nil, failure == nil || failure?.kind == .transient {
             return wholeOnWire(context, &step)
+        } else if slowness != nil {
+            return elsewhere(context, &step)
         } else if let failure {
             return failed(failure, segment, context, &step)
         } else if !segments.isEmpty {
@@ -129,7 +131,7 @@ extension FetchWire {
     }
 
     /// The next source takes over at once. When all have failed, what may pass is waited out.
-    private mutating func tryElsewhere(
+    mutating func tryElsewhere(
         _ failure: Failure, _ context: FetchContext, _ step: inout FetchStep
     ) -> WireOutcome? {
         frame.run.sourceFailed(failure)
@@ -141,6 +143,7 @@ extension FetchWire {
             frame.run.exemptOrigin()
         }
         if segments.isEmpty, isAtNextSource(context) {
+            frame.run.moved(received: frame.bytes.state.bytesFetched, at: context.now.monotonic)
             askNext(context, &step)
             return nil
         }

@@ -9,6 +9,8 @@ package struct FetchWire: Sendable {
     var isEmptying = false
     /// Why the next request starts from zero whatever is held.
     var fromZero: RestartReason?
+    /// Why the requests that are out are being stopped: another source may be faster.
+    var slowness: SourceSpeed?
 
     init(_ frame: FetchFrame) {
         self.frame = frame

@@ -157,6 +157,15 @@ extension RequestField {
             configured: rate, merge: freest,
             check: { ($0 ?? 1) < 1 ? "a rate limit is at least 1 byte per second" : nil }),
         RequestField(
+            "minRate", .options(\.minRate), Form.rate, [.setting, .download, .printed],
+            label: "Least rate",
+            option: Option(
+                "min-rate", .download,
+                "Slower than this for 30 s, try again, or ask the next mirror: 50K, none"),
+            configured: rate,
+            merge: { one, other in one.flatMap { least in other.map { min(least, $0) } } },
+            check: { ($0 ?? 1) < 1 ? "a least rate is at least 1 byte per second" : nil }),
+        RequestField(
             "yield", .options(\.yields), Form.onOff, [.setting, .printed], label: "Yields",
             option: Option(
                 "yield", .transfer, "Take only what other traffic leaves of the line",

@@ -47,6 +47,9 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     public var connections: ConnectionCount = .automatic
     /// Bytes per second; `nil` = unlimited.
     public var limitRate: Int64?
+    /// An attempt that gets fewer bytes per second for 30 s ends, and counts as a stalled one; with
+    /// mirrors the next source is asked. `nil` = any rate will do.
+    public var minRate: Int64?
     /// Refuse a body larger than this, 0 bytes or more; `nil` = any size.
     public var maxSize: Int64?
     /// How many retries follow the first attempt, 0 or more; gained bytes reset the count. `nil` =
