@@ -25,7 +25,7 @@ import Testing
         transfer.host = "com.example.h"
         transfer.priority = .high
         transfer.isDiscretionary = true
-        transfer.schedule.window = TimeWindow(parsing: "22:00-06:00")
+        transfer.schedule.windows = TimeWindows(parsing: "22:00-06:00")
         transfer.schedule.requires = ConditionNeeds(power: true, battery: 50)
         transfer.arePreferencesWaived = true
         transfer.waiverCheck = Sample.now + 2

@@ -74,7 +74,8 @@ import Testing
             "12h", "--stall-timeout", "90s", "--expect", "10M", "--discretionary", "--priority",
             "high", "--checksum", "md5:D41D8CD98F00B204E9800998ECF8427E", "--if-exists", "rename",
             "--limit-rate", "10MB", "--connections", "4", "--max-size", "2G", "--retries", "3",
-            "--window", "22:00-06:00", "--require", "power,idle", "--require", "battery=50",
+            "--window", "Mon-Fri 22:00-06:00", "--window", "Sat,Sun", "--require", "power,idle",
+            "--require", "battery=50",
             "--prefer", "none", "--waive-after", "2h",
             "--mirror", "http://m1/f", "--mirror", "ftp://m2/f", "--meta", "{ \"a\" : [1] }")
         var wanted = TransferRequest(
@@ -83,7 +84,7 @@ import Testing
         wanted.priority = .high
         wanted.isDiscretionary = true
         wanted.earliestBegin = Sample.now + 9000
-        wanted.schedule.window = TimeWindow(parsing: "22:00-06:00")
+        wanted.schedule.windows = TimeWindows(parsing: "Mon-Fri 22:00-06:00;Sat,Sun")
         wanted.schedule.requires = ConditionNeeds(power: true, idle: true, battery: 50)
         wanted.schedule.prefers = ConditionNeeds()
         wanted.options.waiveAfter = 7200

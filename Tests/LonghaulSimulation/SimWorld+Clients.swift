@@ -70,7 +70,7 @@ extension SimWorld {
         request.priority = Priority.allCases.randomElement(using: &random)!
         request.isDiscretionary = random.happens(0.2)
         if random.happens(0.2) { request.schedule.requires = needs() }
-        if random.happens(0.1) { request.schedule.window = window() }
+        if random.happens(0.1) { request.schedule.windows = windows() }
         if random.happens(0.15) {
             request.earliestBegin = now.wall + Double.random(in: 1...600, using: &random)
         }
@@ -85,9 +85,9 @@ extension SimWorld {
             idle: random.happens(0.2), battery: random.happens(0.2) ? 40 : nil)
     }
 
-    private func window() -> TimeWindow? {
-        TimeWindow(
-            parsing: ["15:00-16:30", "14:13-15:20", "22:00-06:30", "00:00-23:30"]
+    private func windows() -> TimeWindows? {
+        TimeWindows(
+            parsing: ["15:00-16:30", "14:13-15:20", "22:00-06:30", "00:00-23:30;Sun", "Mon-Fri"]
                 .randomElement(using: &random)!)
     }
 
@@ -150,7 +150,7 @@ extension SimWorld {
                 random.happens(0.5)
                 ? .some(nil) : now.wall + Double.random(in: 0...300, using: &random)
         case 3: change.requires = random.happens(0.5) ? ConditionNeeds() : needs()
-        case 4: change.window = random.happens(0.6) ? .some(nil) : window()
+        case 4: change.windows = random.happens(0.6) ? .some(nil) : windows()
         case 5: change.isDiscretionary = Bool.random(using: &random)
         default:
             let count = Int.random(in: 1...4, using: &random)

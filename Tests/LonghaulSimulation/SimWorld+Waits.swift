@@ -39,8 +39,8 @@ extension SimWorld {
             let isSettling = settlesAt.map { now.monotonic < $0 } ?? false
             if network == .offline || isSettling && !isRunning { missing.insert(.network) }
         }
-        if !transfer.runsNow, let window = transfer.schedule.window,
-            !window.phase(at: now.wall, time).isOpen
+        if !transfer.runsNow, let windows = transfer.schedule.windows,
+            !windows.phase(at: now.wall, time).isOpen
         {
             missing.insert(.window)
         }

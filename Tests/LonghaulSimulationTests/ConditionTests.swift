@@ -128,7 +128,7 @@ import Testing
 
     @Test func aWindowEndsAndOpensAgain() throws {
         // The world's clock says 14:13:20 UTC.
-        let world = try world { $0.schedule.window = TimeWindow(parsing: "13:00-14:14") }
+        let world = try world { $0.schedule.windows = TimeWindows(parsing: "13:00-14:14") }
         defer { world.cleanUp() }
         try world.restart(in: .utc)
         #expect(try world.run(for: 5) { hasBytes(world) })
@@ -165,7 +165,7 @@ import Testing
     @Test func aTransferThatRunsNowWaitsForNoCondition() throws {
         let world = try world(3_000_000) {
             $0.schedule.requires = ConditionNeeds(power: true, idle: true)
-            $0.schedule.window = TimeWindow(parsing: "02:00-03:00")
+            $0.schedule.windows = TimeWindows(parsing: "02:00-03:00")
             $0.earliestBegin = Timestamp(milliseconds: 1_790_003_600_000)
         }
         defer { world.cleanUp() }

@@ -350,7 +350,7 @@ import Testing
         let first = try add(world, "/d/1")
         try half(world)
         var window = RequestChange()
-        window.window = TimeWindow(parsing: "01:00-02:00")
+        window.windows = TimeWindows(parsing: "01:00-02:00")
         try world.clients.wants.change(first, window, now: world.now.wall)
         world.inputs.append(.wake)
         try #require(try world.run(for: 20) { try world.transfer(first).state == .waiting })

@@ -16,7 +16,7 @@ import Testing
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()
         var schedule = TransferSchedule()
-        schedule.window = TimeWindow(parsing: "22:00-06:00")
+        schedule.windows = TimeWindows(parsing: "Mon-Fri 22:00-06:00;Sat,Sun")
         schedule.requires = ConditionNeeds(power: true, battery: 30)
         let id = try scratch.add("/d/a") {
             $0.schedule = schedule
@@ -61,7 +61,7 @@ import Testing
         let epoch = try scratch.lead()
         let id = try scratch.add("/d/a") {
             $0.isDiscretionary = true
-            $0.schedule.window = TimeWindow(parsing: "22:00-06:00")
+            $0.schedule.windows = TimeWindows(parsing: "22:00-06:00")
             $0.schedule.requires = ConditionNeeds(power: true)
             $0.earliestBegin = .start + 3600
         }
@@ -152,15 +152,39 @@ import Testing
         let id = try scratch.add("/d/a") { $0.schedule.requires = ConditionNeeds(power: true) }
         var change = RequestChange()
         change.requires = ConditionNeeds()
-        change.window = .some(TimeWindow(parsing: "01:00-02:00"))
+        change.windows = .some(TimeWindows(parsing: "01:00-02:00"))
         try scratch.store.wants.change(id, change, now: .start)
         let eligibility = try #require(
             try scratch.turn(epoch) { try $0.ready.readyEligibilities() }.first)
         #expect(
-            eligibility.window?.description == "01:00-02:00" && eligibility.interest.power == false)
-        change.window = .some(nil)
+            eligibility.windows?.description == "01:00-02:00" && eligibility.interest.power == false
+        )
+        change.windows = .some(nil)
         try scratch.store.wants.change(id, change, now: .start)
         #expect(try scratch.turn(epoch) { try $0.ready.readyEligibilities() } == [.plain])
+    }
+
+    /// Equal windows have one number, and those that are damaged are not taken for none.
+    @Test func windowsAreRecordedOnce() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let texts = ["Sat,Sun", "01:00-06:00", "Sat,Sun", "sat,sun"]
+        let ids = try texts.enumerated().map { index, text in
+            try scratch.add("/d/\(index)") { $0.schedule.windows = TimeWindows(parsing: text) }
+        }
+        let ready = try scratch.turn(epoch) { try $0.ready.readyEligibilities() }
+        #expect(Set(ready.map(\.windows?.description)) == ["Sat,Sun", "01:00-06:00"])
+        #expect(ready.count == 2)
+        let head = try scratch.turn(epoch) {
+            try $0.ready.readyHead(ReadyLimits(eligibilities: [ready[0]]), now: .start)
+        }
+        #expect(head.rows.map(\.id) == [ids[0], ids[2], ids[3]])
+        try scratch.store.write(.relaxed) {
+            try $0.run("UPDATE calendar SET windows = 'never' WHERE id = 1")
+        }
+        #expect(try work(scratch, epoch, ids[0]).isUnreadable)
+        #expect(try work(scratch, epoch, ids[1]).isUnreadable == false)
+        #expect(try scratch.turn(epoch) { try $0.transfers.claim(ids[0], now: .start) } == nil)
     }
 
     /// What has begun goes on when it may, whatever the clock was set to since.
@@ -349,8 +373,10 @@ import Testing
         try scratch.add("/d/first", session: "s") {
             $0.schedule.requires = ConditionNeeds(idle: true)
         }
-        let list = eligibilities.map { "(\($0.rawValue))" }.joined(separator: ",")
         try scratch.store.write(.relaxed) { connection in
+            let list = try eligibilities.map {
+                "(\(try CalendarRows(connection).stored($0)))"
+            }.joined(separator: ",")
             try connection.run("CREATE TEMP TABLE eligibilities (eligibility INTEGER)")
             try connection.run("INSERT INTO eligibilities VALUES \(list)")
             try connection.run(
@@ -373,7 +399,8 @@ import Testing
         for hour in 0..<12 {
             for needs in 0..<8 {
                 var schedule = TransferSchedule()
-                schedule.window = TimeWindow(start: hour * 60, end: hour * 60 + 90)
+                let window = TimeWindow(start: hour * 60, end: hour * 60 + 90)
+                schedule.windows = window.flatMap { TimeWindows(parsing: $0.description) }
                 schedule.requires = ConditionNeeds(
                     power: needs & 1 != 0, unmetered: needs & 2 != 0, idle: needs & 4 != 0)
                 eligibilities.append(

@@ -55,7 +55,7 @@ extension JSONText {
     /// The conditions that the request sets for its start, and its timers.
     private mutating func scheduleFields(_ transfer: Transfer) {
         let prefers = transfer.schedule.preferences(isDiscretionary: transfer.isDiscretionary)
-        field("window", transfer.schedule.window?.description)
+        field("window", transfer.schedule.windows?.description)
         field("require", array: transfer.schedule.requires.names) { $0.value($1) }
         field("prefer", array: prefers.names) { $0.value($1) }
         field("preferencesWaived", transfer.arePreferencesWaived)

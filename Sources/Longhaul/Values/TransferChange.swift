@@ -136,9 +136,9 @@ extension TransferChange {
     }
 
     /// `.some(nil)` = at any time.
-    public var window: TimeWindow?? {
-        get { fields[\.window] }
-        set { fields[\.window] = newValue }
+    public var windows: TimeWindows?? {
+        get { fields[\.windows] }
+        set { fields[\.windows] = newValue }
     }
 
     /// ``LonghaulCore/TransferSchedule/requires``.

@@ -145,10 +145,9 @@ enum TaskFields: FieldScope {
     }
 }
 
-/// The window of a job is an option of its own: it may be several.
 enum JobFields: FieldScope {
     static let fields = ScheduleFields.fields.filter {
-        ["earliestBegin", "require", "prefer", "discretionary"].contains($0.key)
+        ["earliestBegin", "window", "require", "prefer", "discretionary"].contains($0.key)
     }
 }
 

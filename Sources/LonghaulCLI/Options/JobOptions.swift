@@ -15,13 +15,6 @@ struct JobConditionOptions: ParsableArguments {
     @OptionGroup var conditions: FieldOptions<JobFields>
 
     @Option(
-        name: .customLong("window"),
-        help: ArgumentHelp(
-            "Only then: 22:00-06:00, Sat,Sun, Mon-Fri 22:00-06:00 (several by ; or repeatable).",
-            valueName: "window"))
-    var windows: [String] = []
-
-    @Option(
         help: ArgumentHelp(
             "No run begins from then on: a time, or a duration (12h).", valueName: "when"))
     var deadline: String?
@@ -48,7 +41,7 @@ struct JobConditionOptions: ParsableArguments {
         request.requirements = said.schedule.requires
         schedule.prefers = said.schedule.prefers
         schedule.isDiscretionary = said.isDiscretionary
-        if !windows.isEmpty { schedule.windows = try OptionText.windows(windows, "--window") }
+        schedule.windows = said.schedule.windows
         if let deadline {
             let begin = max(request.earliestBegin ?? context.now, context.now)
             switch try OptionText.deadline(

@@ -152,7 +152,7 @@ struct TransferText {
         }
         let needs = transfer.schedule.requires
         return [
-            ("Window", transfer.schedule.window?.description),
+            ("Window", transfer.schedule.windows?.description),
             ("Requires", needs.isEmpty ? nil : needs.names.joined(separator: ", ")),
             ("Prefers", wishes),
         ]

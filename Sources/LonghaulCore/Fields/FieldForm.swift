@@ -175,9 +175,12 @@ enum Form {
     static let checksum = FieldForm(
         optional: .text, "digest", { FieldValue.text("\($0.algorithm.rawValue):\($0.hex)") },
         { try OptionText.checksum($0, $1.name) })
-    static let window = FieldForm(
-        optional: .text, "hh:mm-hh:mm", { FieldValue.text($0.description) },
-        { try OptionText.window($0, $1.name) })
+    static let windows = FieldForm<TimeWindows?>(
+        .list, "window", { $0.map { FieldValue.text($0.description) } ?? FieldValue.unknown }
+    ) { input, source, _ in
+        guard case .texts(let texts) = input, texts != ["none"] else { return nil }
+        return try OptionText.windows(texts, source.name)
+    }
     static let needs = FieldForm(
         .list, "what", { FieldValue.texts($0.names) }, { try OptionText.needs([$0], $1) })
     /// `none` is an empty list; `default` takes the list away.

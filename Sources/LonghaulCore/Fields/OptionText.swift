@@ -94,15 +94,8 @@ package enum OptionText {
         throw bad(text, name, "it would be over before the transfer begins")
     }
 
-    package static func window(_ text: String, _ name: String) throws(LonghaulError) -> TimeWindow {
-        guard let window = TimeWindow(parsing: text) else {
-            throw bad(text, name, "a window is 01:00-06:00 or 22:00-06:00, in local time")
-        }
-        return window
-    }
-
     /// Several texts form one list.
-    package static func windows(
+    static func windows(
         _ texts: [String], _ name: String
     ) throws(LonghaulError) -> TimeWindows {
         let text = texts.joined(separator: ";")

@@ -27,9 +27,12 @@ extension RequestField {
                 "Give up: at such a time, or so long after it may begin, as 12h", usual: "7d"),
             configured: duration + ", and more than 0s"),
         RequestField(
-            "window", .schedule(\.window), Form.window, .setting,
+            "window", .schedule(\.windows), Form.windows, .setting,
             option: Option(
-                "window", .schedule, "Only at this time of day, as 01:00-06:00 or 22:00-06:00")),
+                "window", .schedule,
+                "Only then: 22:00-06:00, Sat,Sun, Mon-Fri 22:00-06:00 (several by ; or repeatable)"
+            ),
+            configured: "windows, as Mon-Fri 22:00-06:00;Sat,Sun"),
         RequestField(
             "require", .schedule(\.requires), Form.needs, .setting,
             option: Option(

@@ -41,13 +41,13 @@ extension EligibilityKey {
         in snapshot: ConditionSnapshot, now: Timestamp, isRunning: Bool = false
     ) -> Gate {
         var gate = Gate()
-        if let window {
-            let phase = window.phase(at: now, snapshot.time)
+        if let windows {
+            let phase = windows.phase(at: now, snapshot.time)
             gate.changesAt = phase.until
             if !phase.isOpen {
                 gate.reasons.append(
                     WaitReason(
-                        .window, required: window.description,
+                        .window, required: windows.description,
                         current: snapshot.time.clock(now), since: phase.since,
                         nextCheck: phase.until))
             }

@@ -20,7 +20,7 @@ extension Forecast {
     /// - Parameters:
     ///   - transfer: With its live numbers and all that it waits for.
     ///   - rate: Measured of its origin, bytes per second.
-    ///   - time: The rules of local time, which its window is told in.
+    ///   - time: The rules of local time, which its windows are told in.
     ///   - shown: How a moment is written.
     package init(
         _ transfer: Transfer, rate: Double?, now: Timestamp, time: LocalTime,
@@ -103,27 +103,27 @@ extension Forecast {
     }
 }
 
-/// The window of a transfer, outside of which it neither starts nor goes on.
+/// The windows of a transfer, outside of which it neither starts nor goes on.
 private struct Opening {
-    private let window: TimeWindow?
+    private let windows: TimeWindows?
     private let time: LocalTime
 
     init(_ transfer: Transfer, _ time: LocalTime) {
-        window = transfer.schedule.window
+        windows = transfer.schedule.windows
         self.time = time
     }
 
     /// The first moment from here on that is inside.
     func first(from moment: Timestamp) -> Timestamp {
-        guard let phase = window?.phase(at: moment, time), !phase.isOpen else { return moment }
+        guard let phase = windows?.phase(at: moment, time), !phase.isOpen else { return moment }
         return phase.until
     }
 
-    /// The end of so much work; `nil` = the window closes before that. What runs while it is closed
-    /// runs along with another transfer, whose window holds.
+    /// The end of so much work; `nil` = the windows close before that. What runs while they are
+    /// closed runs along with another transfer, whose windows hold.
     func end(from start: Timestamp, seconds: Double) -> Timestamp? {
         let end = start + seconds
-        guard let phase = window?.phase(at: start, time), phase.isOpen else { return end }
+        guard let phase = windows?.phase(at: start, time), phase.isOpen else { return end }
         return end <= phase.until ? end : nil
     }
 }

@@ -28,8 +28,12 @@ extension Subscribers {
 
     /// Any of these lets it run.
     package var eligibilities: [EligibilityKey] {
+        Subscribers.distinct(heeded)
+    }
+
+    private static func distinct(_ subscribers: [Subscriber]) -> [EligibilityKey] {
         var eligibilities: [EligibilityKey] = []
-        for subscriber in heeded where !eligibilities.contains(subscriber.eligibility) {
+        for subscriber in subscribers where !eligibilities.contains(subscriber.eligibility) {
             eligibilities.append(subscriber.eligibility)
         }
         return eligibilities
@@ -70,8 +74,6 @@ extension Subscribers {
     package func eligibilities(at now: Timestamp) -> [EligibilityKey] {
         if followers.isEmpty { return [leader.eligibility] }
         let timely = heeded.filter { ($0.request.earliestBegin ?? now) <= now }
-        return Set((timely.isEmpty ? heeded : timely).map(\.eligibility)).sorted {
-            $0.rawValue < $1.rawValue
-        }
+        return Subscribers.distinct(timely.isEmpty ? heeded : timely)
     }
 }

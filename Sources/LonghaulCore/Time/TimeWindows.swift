@@ -2,7 +2,7 @@
 ///
 /// A window over midnight belongs to the day on which it opens. Windows that overlap, or follow
 /// each other without a gap, are one.
-package struct TimeWindows: Hashable, Sendable {
+public struct TimeWindows: Hashable, Sendable {
     /// A window of some days of the week.
     private struct Part: Hashable {
         var days: Weekdays
@@ -14,7 +14,7 @@ package struct TimeWindows: Hashable, Sendable {
 
     /// Reads windows with semicolons between: each is days, a time of day, or both with a space
     /// between. `nil` for anything else.
-    package init?(parsing text: some StringProtocol) {
+    public init?(parsing text: some StringProtocol) {
         var parts: [Part] = []
         for item in text.split(separator: ";", omittingEmptySubsequences: false) {
             let words = item.split(separator: " ")
@@ -80,7 +80,7 @@ package struct TimeWindows: Hashable, Sendable {
 
 extension TimeWindows: CustomStringConvertible {
     /// The text that ``init(parsing:)`` reads.
-    package var description: String {
+    public var description: String {
         parts.map { part in
             guard let window = part.window else { return "\(part.days)" }
             return part.days == .all ? "\(window)" : "\(part.days) \(window)"

@@ -1,18 +1,20 @@
-/// All that decides whether a transfer may run now, in one number: transfers with the same number
-/// wait for the same. The store keeps it and the head of the queue is looked up by it, so that a
-/// million that may not run now cost one look-up.
+/// All that decides whether a transfer may run now: transfers with the same key wait for the same.
+/// The store keeps it as one number and looks the head of the queue up by it, so that a million
+/// that may not run now cost one look-up.
 ///
 /// Bits are stored: never renumber. 0 needs a network, 1 discretionary, 2–5 required power,
 /// unmetered, idle, network, 6–9 the same preferred, 10–16 required charge, 17–23 preferred charge,
-/// 24–34 start of the window plus one, 35–45 its end plus one, 46 preferences were given, 47 has
-/// mirrors, 48 a command waits for it, 49 goes once, 50 requires full power, 51 prefers it, 62 runs
-/// now.
-package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
-    package let rawValue: Int64
+/// 24–45 number of the windows in the store, 46 preferences were given, 47 has mirrors, 48 a
+/// command waits for it, 49 goes once, 50 requires full power, 51 prefers it, 62 runs now.
+package struct EligibilityKey: Hashable, Sendable {
+    /// All but the windows.
+    package let bits: Int64
+    /// The times at which it may run; `nil` = at any time.
+    package let windows: TimeWindows?
 
-    /// Reads a stored value: bits that no version wrote are ignored.
-    package init(rawValue: Int64) {
-        self.rawValue = rawValue
+    private init(bits: Int64, windows: TimeWindows?) {
+        self.bits = bits
+        self.windows = windows
     }
 
     /// - Parameter usesNetwork: False for URLs of this machine itself.
@@ -34,26 +36,23 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
             bits |= 1 << 46
             if prefers.fullPower { bits |= 1 << 51 }
         }
-        if let window = schedule.window {
-            bits |= Int64(window.start + 1) << 24 | Int64(window.end + 1) << 35
-        }
-        rawValue = bits
+        self.init(bits: bits, windows: schedule.windows)
     }
 
     /// The key of a transfer without any such wish.
     package static let plain = EligibilityKey()
 
-    package var usesNetwork: Bool { rawValue & 1 != 0 }
-    package var isDiscretionary: Bool { rawValue & 2 != 0 }
+    package var usesNetwork: Bool { bits & 1 != 0 }
+    package var isDiscretionary: Bool { bits & 2 != 0 }
     /// The state of its own server does not decide alone whether it may run.
-    package var hasMirrors: Bool { rawValue & 1 << 47 != 0 }
+    package var hasMirrors: Bool { bits & 1 << 47 != 0 }
     /// An engine that is there for others only, or not for long, begins it too.
-    package var isAwaited: Bool { rawValue & 1 << 48 != 0 }
+    package var isAwaited: Bool { bits & 1 << 48 != 0 }
     /// The transfer is not made ready ahead, see ``UploadOptions/goesOnce``.
-    package var goesOnce: Bool { rawValue & 1 << 49 != 0 }
+    package var goesOnce: Bool { bits & 1 << 49 != 0 }
 
     /// A user asked that it runs now, whatever its schedule says.
-    package var runsNow: Bool { rawValue & EligibilityKey.runsNowBit != 0 }
+    package var runsNow: Bool { bits & EligibilityKey.runsNowBit != 0 }
 
     /// The bit of ``runsNow``, for queries.
     package static var runsNowBit: Int64 { 1 << 62 }
@@ -64,14 +63,14 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
         let plain = EligibilityKey(
             isDiscretionary: isDiscretionary, usesNetwork: usesNetwork, hasMirrors: hasMirrors,
             isAwaited: isAwaited, goesOnce: goesOnce)
-        return EligibilityKey(rawValue: plain.rawValue | EligibilityKey.runsNowBit)
+        return EligibilityKey(bits: plain.bits | EligibilityKey.runsNowBit, windows: nil)
     }
 
     package var schedule: TransferSchedule {
         var schedule = TransferSchedule()
         schedule.requires = needs(2, battery: 10, fullPower: 50)
-        if rawValue & 1 << 46 != 0 { schedule.prefers = needs(6, battery: 17, fullPower: 51) }
-        schedule.window = TimeWindow(start: field(24, 11) - 1, end: field(35, 11) - 1)
+        if bits & 1 << 46 != 0 { schedule.prefers = needs(6, battery: 17, fullPower: 51) }
+        schedule.windows = windows
         return schedule
     }
 
@@ -98,7 +97,8 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
         let plain = EligibilityKey(
             schedule, isDiscretionary: isDiscretionary, usesNetwork: usesNetwork,
             hasMirrors: hasMirrors, isAwaited: isAwaited, goesOnce: goesOnce)
-        return EligibilityKey(rawValue: plain.rawValue & ~(1 << 46) | (mark ? 1 << 46 : 0))
+        return EligibilityKey(
+            bits: plain.bits & ~(1 << 46) | (mark ? 1 << 46 : 0), windows: windows)
     }
 
     /// The needs of an eligibility.
@@ -116,12 +116,8 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
         return needs
     }
 
-    package var window: TimeWindow? {
-        TimeWindow(start: field(24, 11) - 1, end: field(35, 11) - 1)
-    }
-
     private func field(_ shift: Int64, _ width: Int64) -> Int {
-        Int(rawValue >> shift & (1 << width - 1))
+        Int(bits >> shift & (1 << width - 1))
     }
 
     private func needs(_ shift: Int64, battery: Int64, fullPower: Int64) -> ConditionNeeds {
@@ -139,11 +135,38 @@ package struct EligibilityKey: RawRepresentable, Hashable, Sendable {
     }
 }
 
-/// When a transfer may move bytes, beyond its earliest begin: its window, what must hold of the
+/// The number that the store keeps of a key. The windows of all keys stand in a table, and a number
+/// has the place of its own there: 0 = none.
+extension EligibilityKey {
+    /// The bits of the place.
+    package static var placeBits: Range<Int> { 24..<46 }
+
+    /// - Parameter windows: Those at the place; not looked at where the number has none.
+    package init(stored number: Int64, windows: TimeWindows?) {
+        let place = EligibilityKey.place(inStored: number)
+        self.init(
+            bits: number ^ place << Int64(EligibilityKey.placeBits.lowerBound),
+            windows: place == 0 ? nil : windows)
+    }
+
+    /// - Parameter place: The place of its windows; not looked at where it has none.
+    package func stored(place: Int64) -> Int64 {
+        assert(
+            windows == nil || (1..<1 << EligibilityKey.placeBits.count).contains(place),
+            "windows have a place")
+        return windows == nil ? bits : bits | place << Int64(EligibilityKey.placeBits.lowerBound)
+    }
+
+    package static func place(inStored number: Int64) -> Int64 {
+        number >> Int64(placeBits.lowerBound) & (1 << Int64(placeBits.count) - 1)
+    }
+}
+
+/// When a transfer may move bytes, beyond its earliest begin: its windows, what must hold of the
 /// machine, and what should.
 public struct TransferSchedule: Hashable, Sendable {
-    /// The times of day at which it may run; `nil` = at any time.
-    public var window: TimeWindow?
+    /// The times of the week at which it may run; `nil` = at any time.
+    public var windows: TimeWindows?
     /// Conditions that must be known to hold. Never waived.
     public var requires = ConditionNeeds()
     /// Conditions that should hold; content with unknown, and waived when the deadline comes near

@@ -232,7 +232,7 @@ public struct WaitReason: Hashable, Codable, Sendable {
     public enum Reason: String, Codable, Sendable, CaseIterable {
         /// ``Transfer/earliestBegin`` has not come.
         case earliestBegin
-        /// The time of day is outside of ``TransferSchedule/window``.
+        /// The time is outside of ``TransferSchedule/windows``.
         case window
         /// External power is missing.
         case power

@@ -74,6 +74,8 @@ package struct ReadyHead: Hashable, Sendable {
 /// The group of a transfer for fairness, without the origin.
 private struct Queue {
     var eligibility: EligibilityKey
+    /// See ``CalendarRows/stored(_:)``.
+    var stored: Int64
     var priority: Priority
     var session: Int64
 }
@@ -176,7 +178,8 @@ package struct ReadyQueue {
     ) throws -> [ReadyRow] {
         let near = try connection.all(
             """
-            SELECT \(Self.rowColumns), t.originID, t.eligibility, t.priority, t.sessionID FROM \
+            SELECT \(Self.rowColumns), t.originID, t.eligibility, t.priority, t.sessionID, \
+            \(CalendarRows.windows("t.eligibility")) FROM \
             (SELECT id FROM transfer INDEXED BY transferDeadline WHERE ended = 0 \
             AND want IN (0, 1) AND deadline < ?1 ORDER BY deadline LIMIT ?2) AS near \
             CROSS JOIN transfer t ON t.id = near.id LEFT JOIN fetch f ON f.id = t.fetchID \
@@ -184,7 +187,7 @@ package struct ReadyQueue {
             """, search.now + Limits.nearDeadlineSeconds, Limits.nearDeadlinesMax
         ) { row in
             let queue = Queue(
-                eligibility: EligibilityKey(rawValue: row.int64(8)),
+                eligibility: CalendarRows.key(row, 8, windows: 11), stored: row.int64(8),
                 priority: Priority(rawValue: row.int(9)) ?? .normal, session: row.int64(10))
             // The origin's memory is read next.
             return ready(
@@ -220,12 +223,16 @@ package struct ReadyQueue {
         of eligibility: EligibilityKey, _ limit: Int, _ sessions: inout RoundRobinCursor
     ) throws -> [Queue] {
         var queues: [Queue] = []
+        let stored = try CalendarRows(connection).stored(eligibility)
         for priority in Priority.allCases {
             let isDone = try sessions.go { last in
-                try nextSession(eligibility, priority, after: last)
+                try nextSession(stored, priority, after: last)
             } take: { session in
                 guard queues.count < limit else { return false }
-                queues.append(Queue(eligibility: eligibility, priority: priority, session: session))
+                queues.append(
+                    Queue(
+                        eligibility: eligibility, stored: stored, priority: priority,
+                        session: session))
                 return true
             }
             if !isDone { break }
@@ -235,14 +242,14 @@ package struct ReadyQueue {
 
     /// Column by column: for a comparison of row values SQLite would walk all equal rows.
     private func nextSession(
-        _ eligibility: EligibilityKey, _ priority: Priority, after last: Int64
+        _ eligibility: Int64, _ priority: Priority, after last: Int64
     ) throws -> Int64? {
         try connection.first(
             """
             SELECT sessionID FROM transfer INDEXED BY transferReady \
             WHERE phase = 0 AND want = 0 AND readyAt = 0 \
             AND eligibility = ?1 AND priority = ?2 AND sessionID > ?3 ORDER BY sessionID LIMIT 1
-            """, eligibility.rawValue, priority.rawValue, last
+            """, eligibility, priority.rawValue, last
         ) { $0.int64(0) }
     }
 
@@ -288,7 +295,7 @@ package struct ReadyQueue {
             WHERE phase = 0 AND want = 0 AND readyAt = 0 \
             AND eligibility = ?1 AND priority = ?2 AND sessionID = ?3 AND originID > ?4 \
             ORDER BY originID LIMIT 1
-            """, queue.eligibility.rawValue, queue.priority.rawValue, queue.session, last
+            """, queue.stored, queue.priority.rawValue, queue.session, last
         ) { $0.int64(0) }
     }
 
@@ -307,7 +314,7 @@ package struct ReadyQueue {
             WHERE t.phase = 0 AND t.want = 0 AND t.readyAt = 0 \
             AND t.eligibility = ?1 AND t.priority = ?2 AND t.sessionID = ?3 AND t.originID = ?4 \
             ORDER BY t.id LIMIT ?5
-            """, queue.eligibility.rawValue, queue.priority.rawValue, queue.session, origin.id,
+            """, queue.stored, queue.priority.rawValue, queue.session, origin.id,
             limit
         ) { ready($0, queue, origin) }
     }
@@ -341,7 +348,7 @@ package struct ReadyQueue {
                 AND readyAt = 0 AND eligibility > ?1 ORDER BY eligibility LIMIT 1
                 """, last, read: { $0.int64(0) })
         {
-            eligibilities.append(EligibilityKey(rawValue: next))
+            eligibilities.append(try CalendarRows(connection).key(next))
             last = next
         }
         return eligibilities

@@ -207,7 +207,7 @@ package struct TransferStatus {
             deadline = ?3, error = NULL, finishedAt = NULL, input = 0, eligibility = ?4, \
             waiveAt = ?5, waiveBy = ?6, readySince = ?7 WHERE id = ?1
             """, id, begin > now && !runsNow ? begin.milliseconds : 0, deadline,
-            eligibility.rawValue, waiver?.checkAt, waiver?.by, begin)
+            CalendarRows(connection).stored(eligibility), waiver?.checkAt, waiver?.by, begin)
         // If another want came since: a queued transfer is handled only when it is in the inbox.
         if work.want != .run { try IntentRows(connection).add(id) }
         return true

@@ -81,11 +81,12 @@ package struct TransferTimers {
     package func eligibilitiesBackingOff(_ now: Timestamp) throws -> Set<EligibilityKey> {
         let eligibilities = try connection.all(
             """
-            SELECT eligibility FROM (SELECT eligibility, waitReason FROM \(TransferTimers.dueSoon) \
+            SELECT eligibility, \(CalendarRows.windows("eligibility")) \
+            FROM (SELECT eligibility, waitReason FROM \(TransferTimers.dueSoon) \
             ORDER BY readyAt LIMIT 64) WHERE \(TransferTimers.mayEnd)
             """, now, now + Limits.backOffMaximumSeconds, WaitReason.Reason.backoff.rawValue,
             WaitReason.retryAfter
-        ) { EligibilityKey(rawValue: $0.int64(0)) }
+        ) { CalendarRows.key($0, 0, windows: 1) }
         return Set(eligibilities)
     }
 
@@ -134,8 +135,7 @@ package struct TransferTimers {
     package func waivePreferences(of id: TransferID, in eligibility: EligibilityKey) throws {
         try connection.run(
             "UPDATE transfer SET eligibility = ?2, waiveAt = NULL, waiveBy = NULL WHERE id = ?1",
-            id,
-            eligibility.waived.rawValue)
+            id, CalendarRows(connection).stored(eligibility.waived))
     }
 
     package func setWaiverCheck(of id: TransferID, at moment: Timestamp) throws {

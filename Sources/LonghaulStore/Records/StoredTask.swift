@@ -191,7 +191,8 @@ enum TaskColumns {
         var task = StoredTask(
             id: TaskID(rawValue: row.int64(0)), host: row.text(1), kind: kind, request: request,
             isUrgent: row.bool(6), expiresAt: row.optionalTimestamp(7),
-            submittedAt: row.timestamp(8), eligibility: EligibilityKey(rawValue: row.int64(9)),
+            submittedAt: row.timestamp(8),
+            eligibility: EligibilityKey(stored: row.int64(9), windows: nil),
             readyAt: row.timestamp(10), timing: timing, writtenAt: row.timestamp(18),
             trigger: fired(row, 19),
             launch: row.optionalInt64(21).map(LaunchID.init(rawValue:)),

@@ -61,7 +61,7 @@ struct TaskRows {
             """, request.host, request.identifier,
             (request.kind == .refresh ? DueTask.Kind.refresh : .processing).rawValue,
             request.definition, request.payload, TriggerSet(request.triggers).rawValue, now,
-            request.eligibility.eligibility.rawValue, timing.dueAt, request.job?.deadline,
+            request.eligibility.eligibility.bits, timing.dueAt, request.job?.deadline,
             isPaused, isAsked, TransferDependencies.text(awaits))
         let id = TaskID(rawValue: connection.lastInsertedRowID)
         try write(timing, of: id, now: now)

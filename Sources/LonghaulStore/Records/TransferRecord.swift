@@ -13,7 +13,7 @@ enum TransferRecord {
         t.eligibility, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
         coalesce(t.response, f.response), s.host, t.sharedFetch, f.leader, f.partPath, \
         coalesce(t.contentCoding, f.contentCoding), f.prefetched, \(FetchRecord.isUnresumable), \
-        t.source, f.validator IS NOT NULL
+        t.source, f.validator IS NOT NULL, \(CalendarRows.windows("t.schedule"))
         """
 
     static let select = """
@@ -24,7 +24,7 @@ enum TransferRecord {
     static func read(_ row: StoredRow, now: Timestamp) throws -> Transfer {
         let phase = try row.phase(1)
         let state = shownState(phase: phase, want: try row.want(2), pending: row.bool(3))
-        let schedule = EligibilityKey(rawValue: row.int64(8))
+        let schedule = CalendarRows.key(row, 8, windows: 46)
         var transfer = Transfer(
             id: row.transferID(0), state: state, url: row.text(4),
             file: file(row), session: row.text(6),
@@ -33,10 +33,10 @@ enum TransferRecord {
             createdAt: row.timestamp(9))
         transfer.host = row.optionalText(37)
         transfer.schedule = schedule.schedule
-        transfer.eligibility = EligibilityKey(rawValue: row.int64(32))
+        transfer.eligibility = CalendarRows.key(row, 32, windows: 46)
         transfer.runsNow = transfer.eligibility.runsNow
         transfer.arePreferencesWaived =
-            !transfer.runsNow && transfer.eligibility.rawValue != schedule.eligibility.rawValue
+            !transfer.runsNow && transfer.eligibility != schedule.eligibility
         if !state.hasEnded {
             transfer.waiverCheck = row.optionalTimestamp(33)
             transfer.waivesBy = row.optionalTimestamp(34)

@@ -81,12 +81,13 @@ struct TransferRows {
         ) { $0.bool(0) }
         guard let isSet, isSet != runsNow, let work = try WorkRecord.find(id, connection)
         else { return }
+        let calendars = CalendarRows(connection)
         if runsNow {
             try connection.run(
                 """
                 UPDATE transfer SET eligibility = ?2, waiveAt = NULL, waiveBy = NULL, \
                 readyAt = 0, waitReason = NULL WHERE id = ?1
-                """, id, work.eligibility.now.rawValue)
+                """, id, calendars.stored(work.eligibility.now))
         } else {
             let begin = max(work.waitingSince, work.request.earliestBegin ?? work.waitingSince)
             let schedule = StoredSchedule(
@@ -94,7 +95,8 @@ struct TransferRows {
                 deadline: work.deadline)
             try connection.run(
                 "UPDATE transfer SET eligibility = ?2, waiveAt = ?3, waiveBy = ?4 WHERE id = ?1",
-                id, schedule.eligibility.rawValue, schedule.waiver?.checkAt, schedule.waiver?.by)
+                id, calendars.stored(schedule.eligibility), schedule.waiver?.checkAt,
+                schedule.waiver?.by)
         }
     }
 

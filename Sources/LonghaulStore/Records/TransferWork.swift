@@ -4,8 +4,8 @@ package import LonghaulCore
 package struct TransferWork: Hashable, Sendable {
     package var id: TransferID
     package var request: TransferRequest
-    /// The options are damaged, or of a later version: `request` has none, and may be neither
-    /// carried out nor stored.
+    /// The options or the windows are damaged, or of a later version: `request` has none, and may
+    /// be neither carried out nor stored.
     package var isUnreadable: Bool
     /// Name of the origin of the request's URL.
     package var origin: String
@@ -69,7 +69,8 @@ enum WorkRecord {
         t.fetchID, t.error, t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, \
         t.restarts, t.eligibility, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
         t.identityKey, t.sharedFetch, t.partSuffix, \
-        (SELECT min(start) FROM reader INDEXED BY readerByTransfer WHERE transfer = t.id) \
+        (SELECT min(start) FROM reader INDEXED BY readerByTransfer WHERE transfer = t.id), \
+        \(CalendarRows.windows("t.schedule")) \
         FROM transfer t JOIN session s ON s.id = t.sessionID \
         JOIN origin o ON o.id = t.originID WHERE t.id = ?1
         """
@@ -81,7 +82,8 @@ enum WorkRecord {
         return TransferWork(
             id: row.transferID(0),
             request: request(row, path, options ?? TransferOptions()),
-            isUnreadable: options == nil, origin: row.text(7), path: path,
+            isUnreadable: options == nil || !CalendarRows.isReadable(row, 9, windows: 36),
+            origin: row.text(7), path: path,
             want: try row.want(2), phase: try row.phase(1),
             isRearmPending: row.bool(3),
             fetchID: row.optionalInt64(21).map(FetchID.init(rawValue:)),
@@ -89,7 +91,7 @@ enum WorkRecord {
             partSuffix: row.count(34), identityKey: row.int64(32),
             createdAt: row.timestamp(16),
             startedAt: row.optionalTimestamp(17), finishedAt: row.optionalTimestamp(18),
-            deadline: row.timestamp(11), eligibility: EligibilityKey(rawValue: row.int64(28)),
+            deadline: row.timestamp(11), eligibility: CalendarRows.key(row, 28, windows: 36),
             waiver: row.isNull(29)
                 ? nil : PreferenceExpiry(checkAt: row.timestamp(29), by: row.timestamp(30)),
             waitingSince: row.timestamp(31), readyAt: readyAt.milliseconds == 0 ? nil : readyAt,
@@ -114,7 +116,7 @@ enum WorkRecord {
                 : .file(path))
         request.session = row.text(6)
         request.priority = Priority(rawValue: row.int(8)) ?? .normal
-        let schedule = EligibilityKey(rawValue: row.int64(9))
+        let schedule = CalendarRows.key(row, 9, windows: 36)
         request.isDiscretionary = schedule.isDiscretionary
         request.schedule = schedule.schedule
         request.earliestBegin = row.optionalTimestamp(10)

@@ -62,6 +62,14 @@ enum Version1 {
         ) STRICT
         """,
         """
+        CREATE TABLE calendar (
+          -- Number by which eligibility keys refer to the windows: 22 of their bits.
+          id INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 4194303),
+          -- Windows of the week, as Mon-Fri 22:00-06:00;Sat,Sun. Recorded once and never changed.
+          windows TEXT NOT NULL UNIQUE
+        ) STRICT
+        """,
+        """
         CREATE TABLE transfer (
           -- The number that people type. Given in order and never again.
           id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -75,7 +83,8 @@ enum Version1 {
           -- 0 = waits for its turn and conditions alone. Else when time makes it ready. See
           -- "exceptions".
           readyAt INTEGER NOT NULL CHECK (readyAt >= 0),
-          -- EligibilityKey as asked: discretionary, windows, requirements, preferences. A want.
+          -- EligibilityKey as asked: discretionary, calendar.id of the windows, requirements,
+          -- preferences. A want.
           schedule INTEGER NOT NULL,
           -- The key by which it queues: schedule with default preferences, without waived ones.
           eligibility INTEGER NOT NULL,

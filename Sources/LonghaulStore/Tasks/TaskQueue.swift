@@ -97,7 +97,7 @@ package struct TaskQueue {
             WHERE launch IS NULL AND paused = 0 AND eligibility > k.e) FROM k WHERE k.e IS NOT NULL)
             SELECT e FROM k WHERE e IS NOT NULL
             """
-        ) { EligibilityKey(rawValue: $0.int64(0)) }
+        ) { EligibilityKey(stored: $0.int64(0), windows: nil) }
     }
 
     private func due(_ key: EligibilityKey, now: Timestamp, limit: Int) throws -> [StoredTask] {
@@ -105,7 +105,7 @@ package struct TaskQueue {
             TaskColumns.select + """
                  INDEXED BY taskReady WHERE eligibility = ?1 AND launch IS NULL \
                 AND paused = 0 AND readyAt <= ?2 ORDER BY readyAt LIMIT ?3
-                """, key.rawValue, now, limit, read: TaskColumns.read)
+                """, key.bits, now, limit, read: TaskColumns.read)
     }
 
     private func next(_ key: EligibilityKey, _ now: Timestamp) throws -> Timestamp? {
@@ -113,7 +113,7 @@ package struct TaskQueue {
             """
             SELECT min(readyAt) FROM task INDEXED BY taskReady WHERE eligibility = ?1 \
             AND launch IS NULL AND paused = 0 AND readyAt > ?2 AND readyAt < ?3
-            """, key.rawValue, now, Timestamp.distantFuture
+            """, key.bits, now, Timestamp.distantFuture
         ) { $0.optionalTimestamp(0) } ?? nil
     }
 
@@ -141,11 +141,11 @@ package struct TaskQueue {
             SELECT id, eligibility FROM task INDEXED BY taskWaives WHERE launch IS NULL \
             AND waivesAt IS NOT NULL AND waivesAt <= ?1
             """, now
-        ) { (TaskID(rawValue: $0.int64(0)), EligibilityKey(rawValue: $0.int64(1))) }
+        ) { (TaskID(rawValue: $0.int64(0)), EligibilityKey(stored: $0.int64(1), windows: nil)) }
         for (id, key) in over {
             try connection.run(
                 "UPDATE task SET eligibility = ?2, waivesAt = NULL WHERE id = ?1", id,
-                key.waived.rawValue)
+                key.waived.bits)
         }
     }
 
@@ -372,7 +372,7 @@ package struct TaskQueue {
             """
             UPDATE task SET launch = NULL, startedAt = NULL, firedBy = NULL, firedAt = NULL, \
             simulated = 0, eligibility = ?2 WHERE id = ?1
-            """, task.id, task.request.eligibility.eligibility.rawValue)
+            """, task.id, task.request.eligibility.eligibility.bits)
         try rows.write(timing, of: task.id, now: now)
         guard task.request.isStanding else { return }
         let isDone = timing.dueAt == .distantFuture

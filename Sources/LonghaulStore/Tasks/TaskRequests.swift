@@ -263,7 +263,7 @@ package struct TaskRequests {
                 submittedAt, eligibility, readyAt, dueAt, mayBeginAt, writtenAt) \
                 VALUES (?1, ?2, 2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?7, ?7)
                 """, host, identifier, request.definition, wakeUp.payload, isUrgent,
-                wakeUp.expiresAt, now, request.eligibility.eligibility.rawValue, dueAt)
+                wakeUp.expiresAt, now, request.eligibility.eligibility.bits, dueAt)
         }
     }
 

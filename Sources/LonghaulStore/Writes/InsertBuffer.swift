@@ -7,6 +7,8 @@ struct InsertBuffer {
         /// The transfer, with the destination that a download got.
         var new: NewTransfer
         var schedule: StoredSchedule
+        /// See ``CalendarRows/place(of:)``.
+        var calendar: Int64
         var session: Int64
         var origin: Int64
         var identityKey: Int64
@@ -61,7 +63,7 @@ extension InsertBuffer.Row: BatchedRow {
         let request = new.request
         statement.bind(index, id)
         statement.bind(index + 1, begin > created ? begin.milliseconds : 0)
-        statement.bind(index + 2, schedule.asked.rawValue)
+        statement.bind(index + 2, schedule.asked.stored(place: calendar))
         statement.bind(index + 3, request.priority.rawValue)
         statement.bind(index + 4, session)
         statement.bind(index + 5, origin)
@@ -75,7 +77,7 @@ extension InsertBuffer.Row: BatchedRow {
         statement.bind(index + 13, request.url)
         statement.bind(index + 14, new.isUpload ? nil : new.path)
         statement.bind(index + 15, options)
-        statement.bind(index + 16, schedule.eligibility.rawValue)
+        statement.bind(index + 16, schedule.eligibility.stored(place: calendar))
         statement.bind(index + 17, schedule.waiver?.checkAt)
         statement.bind(index + 18, schedule.waiver?.by)
         statement.bind(index + 19, identityKey)

@@ -115,6 +115,7 @@ struct RequestRows {
         let origin = change.url?.origin ?? work.origin
         let schedule = schedule(of: work, insteadOf: old, origin, begin, deadline)
         let originID = try TransferRows(connection).id(ofOrigin: origin)
+        let calendars = CalendarRows(connection)
         try connection.run(
             """
             UPDATE transfer SET url = ?2, originID = ?3, priority = ?4, schedule = ?5, \
@@ -122,9 +123,10 @@ struct RequestRows {
             expectedBytes = ?10, options = ?11, eligibility = ?12, waiveAt = ?13, waiveBy = ?14, \
             identityKey = ?15 WHERE id = ?1
             """, work.id, request.url, originID, request.priority.rawValue,
-            schedule.asked.rawValue, request.earliestBegin, deadline, request.deadline.instant,
+            calendars.stored(schedule.asked), request.earliestBegin, deadline,
+            request.deadline.instant,
             request.deadline.seconds, request.expectedBytes, request.options.stored,
-            schedule.eligibility.rawValue, schedule.waiver?.checkAt, schedule.waiver?.by,
+            calendars.stored(schedule.eligibility), schedule.waiver?.checkAt, schedule.waiver?.by,
             IdentityKey.of(request.url, origin: originID))
         if change.earliestBegin != nil, work.phase == .queued {
             try connection.run(

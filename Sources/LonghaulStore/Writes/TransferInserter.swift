@@ -16,6 +16,7 @@ package final class TransferInserter {
     private var sessions = SessionCache()
     private var origins = OriginCache()
     private var options = OptionsCache()
+    private var lastCalendar: (windows: TimeWindows?, place: Int64) = (nil, 0)
     /// Number to try next for a name that was taken before, so that a thousand equal names do not
     /// cost a million look-ups.
     private var nextNumbers: [ExactText: Int] = [:]
@@ -108,7 +109,8 @@ package final class TransferInserter {
             id: nextID, new: new,
             schedule: StoredSchedule(
                 request, usesNetwork: !origins.last.isLoopback, begin: begin, deadline: deadline),
-            session: session.id, origin: origin, identityKey: identity, created: now,
+            calendar: try calendar(of: request.schedule.windows), session: session.id,
+            origin: origin, identityKey: identity, created: now,
             begin: begin, deadline: deadline, options: options.stored(request))
     }
 
@@ -205,6 +207,13 @@ package final class TransferInserter {
             }
         }
         throw LonghaulError(.conflict, "there is no free name left for \(path)")
+    }
+
+    private func calendar(of windows: TimeWindows?) throws -> Int64 {
+        if windows != lastCalendar.windows {
+            lastCalendar = (windows, try CalendarRows(connection).place(of: windows))
+        }
+        return lastCalendar.place
     }
 
     private func originID(_ name: String) throws -> Int64 {

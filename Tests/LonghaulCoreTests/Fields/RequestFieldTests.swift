@@ -7,7 +7,8 @@ import Testing
     /// A value of each field that is not its default.
     private static let samples: [String: FieldInput] = [
         "session": .text("s"), "meta": .text("[1]"), "earliestBegin": .text("+1h"),
-        "deadline": .text("2h"), "window": .text("22:00-06:00"), "require": .texts(["power"]),
+        "deadline": .text("2h"), "window": .texts(["22:00-06:00", "Sat,Sun"]),
+        "require": .texts(["power"]),
         "prefer": .texts(["none"]), "discretionary": .flag(true), "priority": .text("high"),
         "expectedBytes": .text("7"), "checksum": .text("md5:d41d8cd98f00b204e9800998ecf8427e"),
         "stallTimeout": .seconds(5), "headers": .headers([.init(name: "X-A", value: "1")]),

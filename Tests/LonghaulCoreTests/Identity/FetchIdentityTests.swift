@@ -66,7 +66,7 @@ import Testing
         ("session", { $0.session = "s" }),
         ("priority", { $0.priority = .low }),
         ("discretionary", { $0.isDiscretionary = true }),
-        ("window", { $0.schedule.window = TimeWindow(parsing: "01:00-06:00") }),
+        ("window", { $0.schedule.windows = TimeWindows(parsing: "01:00-06:00") }),
         ("earliest", { $0.earliestBegin = Timestamp(milliseconds: 1) }),
         ("deadline", { $0.deadline = .after(seconds: 1) }),
         ("expected size", { $0.expectedBytes = 5 }),

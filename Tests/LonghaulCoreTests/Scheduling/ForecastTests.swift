@@ -85,8 +85,8 @@ import Testing
             id: TransferID(rawValue: 1), state: .waiting, url: "https://h/f",
             file: .destination("/f"), session: "default", priority: .normal,
             isDiscretionary: true, createdAt: now)
-        transfer.schedule.window = TimeWindow(parsing: row.window)
-        #expect(transfer.schedule.window != nil)
+        transfer.schedule.windows = TimeWindows(parsing: row.window)
+        #expect(transfer.schedule.windows != nil)
         transfer.deadline = Self.midnight + (row.deadline ?? 168 * Self.hour)
         transfer.waivesBy = row.waived.map { Self.midnight + $0 }
         transfer.waitingFor = row.waits
@@ -106,7 +106,7 @@ import Testing
             id: TransferID(rawValue: 1), state: .waiting, url: "https://h/f",
             file: .destination("/f"), session: "default", priority: .normal,
             isDiscretionary: true, createdAt: now)
-        transfer.schedule.window = TimeWindow(start: 60, end: 65)
+        transfer.schedule.windows = TimeWindows(parsing: "01:00-01:05")
         transfer.waitingFor = [WaitReason(.power, required: "external")]
         let forecast = Forecast(transfer, rate: nil, now: now, time: .utc) {
             "\($0 - Self.midnight)"

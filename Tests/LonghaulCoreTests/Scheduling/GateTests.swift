@@ -115,7 +115,7 @@ import Testing
 
     @Test func aWindowSaysWhenItOpensAndCloses() throws {
         var schedule = TransferSchedule()
-        schedule.window = TimeWindow(parsing: "13:00-14:00")
+        schedule.windows = TimeWindows(parsing: "13:00-14:00")
         let eligibility = EligibilityKey(schedule).eligibility
         let noon = try #require(RFC3339.parse("2026-03-01T12:00:00Z"))
         let gate = eligibility.gate(in: ConditionSnapshot(), now: noon)
@@ -129,7 +129,7 @@ import Testing
         #expect(open.isOpen && open.changesAt == noon + 7200)
     }
 
-    /// A class is a number, and nothing of it is lost.
+    /// A class is a number and windows, and nothing of it is lost.
     @Test(arguments: 0..<20) func classesRoundTrip(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         func needs() -> ConditionNeeds {
@@ -143,21 +143,27 @@ import Testing
         schedule.requires = needs()
         if Bool.random(using: &random) { schedule.prefers = needs() }
         if Bool.random(using: &random) {
-            schedule.window = TimeWindow(
-                start: Int.random(in: 0..<720, using: &random),
-                end: Int.random(in: 720..<1440, using: &random))
+            schedule.windows = TimeWindows(parsing: "Mon-Fri 22:00-06:00;Sat,Sun")
         }
         let packed = EligibilityKey(
             schedule, isDiscretionary: .random(using: &random), usesNetwork: .random(using: &random)
         )
-        let read = EligibilityKey(rawValue: packed.rawValue)
+        let place = Int64.random(in: 1...4_194_303, using: &random)
+        let number = packed.stored(place: place)
+        let read = EligibilityKey(stored: number, windows: schedule.windows)
+        #expect(
+            EligibilityKey.place(inStored: number) == (schedule.windows == nil ? 0 : place)
+                && read == packed)
+        // A number without a place has no windows, whatever is read beside it.
+        let other = EligibilityKey(stored: packed.now.bits, windows: schedule.windows)
+        #expect(other == packed.now && other.windows == nil)
         #expect(read.schedule == schedule)
         #expect(read.eligibility.waived.hasPreferences == false)
-        #expect(read.eligibility.window == schedule.window)
+        #expect(read.eligibility.windows == schedule.windows)
         #expect(
             read.eligibility.hasPreferences
                 == !schedule.preferences(isDiscretionary: packed.isDiscretionary).isEmpty)
-        #expect(EligibilityKey.plain.rawValue == 1 && EligibilityKey.plain.eligibility == .plain)
+        #expect(EligibilityKey.plain.bits == 1 && EligibilityKey.plain.eligibility == .plain)
     }
 
     @Test(arguments: [

@@ -37,7 +37,7 @@ extension MonthSimulation {
                 missing.insert(.network)
             }
         }
-        if let window = item.request.schedule.window, !isOpen(window) { missing.insert(.window) }
+        if let windows = item.request.schedule.windows, !isOpen(windows) { missing.insert(.window) }
         return missing
     }
 
@@ -46,7 +46,8 @@ extension MonthSimulation {
     }
 
     /// By what the clock on the wall shows; none of these windows has an edge in the lost hour.
-    private func isOpen(_ window: TimeWindow) -> Bool {
+    private func isOpen(_ windows: TimeWindows) -> Bool {
+        guard let window = TimeWindow(parsing: windows.description) else { return false }
         let civil = CivilTime(time.wall(now))
         let minute = civil.hour * 60 + civil.minute
         return window.start < window.end

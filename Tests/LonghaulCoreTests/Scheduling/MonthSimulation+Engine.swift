@@ -108,8 +108,8 @@ extension MonthSimulation {
             if item.isRunning {
                 let rate = Self.rates[item.origin] ?? 1
                 next = min(next, max(0.01, (Double(item.bytes) - item.done) / rate))
-                if let window = item.eligibility.window {
-                    next = min(next, window.phase(at: now, time).until - now)
+                if let windows = item.eligibility.windows {
+                    next = min(next, windows.phase(at: now, time).until - now)
                 }
             }
             // What was stopped may have wishes to look at, as an engine finds at once.

@@ -44,7 +44,7 @@ package enum Month {
                 power: Bool.random(using: &random), idle: Bool.random(using: &random))
         }
         if chance(0.3, &random) {
-            request.schedule.window = TimeWindow(
+            request.schedule.windows = TimeWindows(
                 parsing: ["01:00-06:00", "22:00-06:30", "12:00-13:00", "08:00-20:00"]
                     .randomElement(using: &random)!)
         }

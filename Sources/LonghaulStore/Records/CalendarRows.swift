@@ -1,0 +1,57 @@
+import LonghaulCore
+
+/// The windows of transfers. Each text has one row, which never changes, and the number of the row
+/// stands in the eligibility keys of all transfers that have these windows.
+struct CalendarRows {
+    let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    /// The number of the windows, which are recorded where they are new; 0 = at any time.
+    func place(of windows: TimeWindows?) throws -> Int64 {
+        guard let text = windows?.description else { return 0 }
+        let known = try connection.first("SELECT id FROM calendar WHERE windows = ?1", text) {
+            $0.int64(0)
+        }
+        if let known { return known }
+        try connection.run("INSERT INTO calendar (windows) VALUES (?1)", text)
+        return connection.lastInsertedRowID
+    }
+
+    /// The number that the columns `schedule` and `eligibility` have of a key.
+    func stored(_ key: EligibilityKey) throws -> Int64 {
+        key.stored(place: try place(of: key.windows))
+    }
+
+    /// The key of such a number. Windows that cannot be read are none: their transfer is unreadable
+    /// and not carried out.
+    func key(_ stored: Int64) throws -> EligibilityKey {
+        let windows = try connection.first(
+            "SELECT windows FROM calendar WHERE id = ?1", EligibilityKey.place(inStored: stored)
+        ) { $0.text(0) }
+        return EligibilityKey(stored: stored, windows: windows.flatMap { TimeWindows(parsing: $0) })
+    }
+
+    // MARK: - In queries
+
+    /// The text of the windows of a column, for ``key(_:_:windows:)``.
+    static func windows(_ column: String) -> String {
+        let bits = EligibilityKey.placeBits
+        return "(SELECT windows FROM calendar WHERE id = \(column) >> \(bits.lowerBound)"
+            + " & \((1 << bits.count) - 1))"
+    }
+
+    static func key(_ row: StoredRow, _ column: Int32, windows: Int32) -> EligibilityKey {
+        EligibilityKey(
+            stored: row.int64(column),
+            windows: row.optionalText(windows).flatMap { TimeWindows(parsing: $0) })
+    }
+
+    /// False if a key has windows that cannot be read.
+    static func isReadable(_ row: StoredRow, _ column: Int32, windows: Int32) -> Bool {
+        EligibilityKey.place(inStored: row.int64(column)) == 0
+            || key(row, column, windows: windows).windows != nil
+    }
+}
