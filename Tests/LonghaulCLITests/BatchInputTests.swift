@@ -274,6 +274,7 @@ import Testing
         wanted.options.maxSize = 9
         wanted.options.retries = 2
         wanted.options.stallTimeout = 30
+        wanted.options.spread = 90
         wanted.schedule.windows = TimeWindows(parsing: "22:00-06:00;Sat,Sun")
         #expect(try all(input(line)) == [wanted])
     }

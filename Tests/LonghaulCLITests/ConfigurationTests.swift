@@ -26,6 +26,7 @@ import Testing
         #expect(request.options.limitRate == 1000 && request.options.retries == 5)
         #expect(request.options.stallTimeout == 90 && request.options.waiveAfter == 172_800)
         #expect(request.options.yields == true)
+        #expect(request.options.spread == 3600)
         #expect(request.schedule.windows?.description == "Mon-Fri 22:00-06:00;Sat,Sun")
     }
 

@@ -187,6 +187,31 @@ import Testing
         #expect(try scratch.turn(epoch) { try $0.transfers.claim(ids[0], now: .start) } == nil)
     }
 
+    /// The moment is chosen once: what is read back, tried again or changed otherwise keeps it.
+    @Test func aSpreadIsChosenOnce() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        let id = try scratch.add("/d/a") {
+            $0.options.spread = 86_400
+            $0.schedule.windows = TimeWindows(parsing: "Mon-Fri")
+        }
+        let first = try work(scratch, epoch, id)
+        let begin = try #require(first.request.earliestBegin)
+        #expect(begin > .start && begin < .start + 86_400 && first.readyAt == begin)
+        #expect(first.request.schedule.windows?.delay == begin - .start)
+        #expect(first.eligibility.windows == first.request.schedule.windows)
+        var change = RequestChange()
+        change.windows = .some(TimeWindows(parsing: "Sat"))
+        try scratch.store.wants.change(id, change, now: .start + 5)
+        let second = try work(scratch, epoch, id)
+        #expect(second.request.earliestBegin == begin && second.readyAt == begin)
+        #expect(second.eligibility.windows?.stored == "Sat+\(Int(begin - .start))")
+        change = RequestChange()
+        change.earliestBegin = .some(.start + 86_400)
+        try scratch.store.wants.change(id, change, now: .start + 5)
+        #expect(try work(scratch, epoch, id).readyAt == begin + 86_400)
+    }
+
     /// What has begun goes on when it may, whatever the clock was set to since.
     @Test func whatHasBegunIsNotSaidToWaitForItsBeginning() throws {
         let scratch = try ScratchStore()

@@ -36,7 +36,8 @@ struct RequestValidator {
         try RequestValidator.checkVariables(request.options, for: url)
         try RequestValidator.check(request.deadline)
         try RequestValidator.check(earliest: request.earliestBegin)
-        try request.deadline.check(earliest: request.earliestBegin)
+        try request.deadline.check(
+            earliest: request.earliestBegin.map { $0 + request.options.spread })
         if let upload = request.options.upload {
             return .insert(try UploadValidator.admit(request, upload, to: url))
         }

@@ -2,18 +2,24 @@ package import LonghaulCore
 internal import LonghaulPlatform
 
 extension Installation {
-    /// - Parameter runOptions: for the timer's `longhaul run`.
-    package func unitTexts(runOptions: [String]) throws(LonghaulError) -> [InstallText] {
+    /// - Parameters:
+    ///   - runOptions: for the timer's `longhaul run`.
+    ///   - spread: Of the timer, in seconds; `nil` = 5 minutes.
+    package func unitTexts(
+        runOptions: [String], spread: Double? = nil
+    ) throws(LonghaulError) -> [InstallText] {
         let directory = try unitDirectory()
-        return try units(runOptions).files.map {
+        return try units(runOptions, spread).files.map {
             InstallText(path: PathParts.join(directory, $0.name), text: $0.text)
         }
     }
 
     /// Writes the units, and has the user's service manager take them up if there is one to talk
     /// to.
-    package func installUnits(runOptions: [String]) throws(LonghaulError) -> [InstallStep] {
-        let texts = try unitTexts(runOptions: runOptions)
+    package func installUnits(
+        runOptions: [String], spread: Double? = nil
+    ) throws(LonghaulError) -> [InstallStep] {
+        let texts = try unitTexts(runOptions: runOptions, spread: spread)
         // The store's directory comes first: the file that is watched lies in it.
         _ = try TransferQueue(directory: queue)
         var before: [Standing] = []
@@ -73,10 +79,13 @@ extension Installation {
 
     // MARK: -
 
-    private func units(_ runOptions: [String]) throws(LonghaulError) -> ServiceUnits {
+    private func units(
+        _ runOptions: [String], _ spread: Double?
+    ) throws(LonghaulError) -> ServiceUnits {
         let units = ServiceUnits(
             executable: executable, activation: ActivationFile.path(in: queue),
-            environment: try inherited(), runOptions: runOptions)
+            environment: try inherited(), runOptions: runOptions,
+            spread: spread ?? ServiceUnits.usualSpread)
         guard let units else {
             throw LonghaulError(
                 .invalidRequest,

@@ -23,6 +23,16 @@ package struct Installation: Sendable {
             queue: try TransferQueue.resolve(nil))
     }
 
+    /// The place of this machine among others, 0 ..< 1: by its number and its name, of which clones
+    /// of one image share one at most.
+    package var machinePlace: Double {
+        let files = ["/etc/machine-id", "/proc/sys/kernel/hostname"]
+        let texts = files.map { path in
+            String(decoding: (try? TextFile.read(path)) ?? [], as: UTF8.self)
+        }
+        return TaskTiming.place(of: texts.joined() + queue)
+    }
+
     /// Variables of this environment for the service or cron: those that choose queue and
     /// configuration.
     func inherited() throws(LonghaulError) -> [EnvironmentEntry] {

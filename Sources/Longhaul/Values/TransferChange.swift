@@ -153,6 +153,11 @@ extension TransferChange {
         set { fields[\.prefers] = newValue }
     }
 
+    /// ``LonghaulCore/TransferOptions/spread``, seconds.
+    public var spread: Double? {
+        get { fields[\.spread] }
+        set { fields[\.spread] = newValue }
+    }
     /// ``LonghaulCore/TransferOptions/waiveAfter``, seconds.
     public var waiveAfter: Double? {
         get { fields[\.waiveAfter] }

@@ -14,7 +14,7 @@ struct Install: ConsoleCommand {
 
               longhaul install --systemd
               longhaul install --cron "*/30 * * * *" --max-time 25m
-              longhaul install --cron @hourly --max-bytes 2G --print
+              longhaul install --cron @hourly --spread 30m --max-bytes 2G --print
 
             \(ExitStatus.help([.done, .refused, .usage, .storeUnavailable]))
             """)
@@ -24,6 +24,12 @@ struct Install: ConsoleCommand {
 
     @Option(help: ArgumentHelp("By cron, at these times: \"*/30 * * * *\".", valueName: "spec"))
     var cron: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Come late by a time within this that is fixed for the machine (default: 5m with "
+                + "--systemd).", valueName: "duration"))
+    var spread: String?
 
     @Flag(help: "Only show what would be written.")
     var print = false
@@ -38,18 +44,23 @@ struct Install: ConsoleCommand {
 
     func perform(on console: Console) throws -> ExitStatus {
         let runOptions = try box.arguments()
-        let schedule = try cron.map { text throws(LonghaulError) in try Install.schedule(text) }
         let installation = try Installation.current()
+        let spread = try spread.map { text throws(LonghaulError) in
+            try OptionText.duration(text, "--spread")
+        }
+        let schedule = try cron.map { text throws(LonghaulError) in
+            try Install.schedule(text, spread, installation.machinePlace)
+        }
         if print {
             let texts =
                 try schedule.map { try [installation.cronText($0, runOptions: runOptions)] }
-                ?? installation.unitTexts(runOptions: unitOptions(runOptions))
+                ?? installation.unitTexts(runOptions: unitOptions(runOptions), spread: spread)
             for text in texts { try Install.show(text, on: console) }
             return .done
         }
         let steps =
             try schedule.map { try installation.installCron($0, runOptions: runOptions) }
-            ?? installation.installUnits(runOptions: unitOptions(runOptions))
+            ?? installation.installUnits(runOptions: unitOptions(runOptions), spread: spread)
         return try Install.report(steps, on: console)
     }
 
@@ -58,9 +69,13 @@ struct Install: ConsoleCommand {
         box.maxTime == nil ? ["--max-time", "50m"] + given : given
     }
 
-    private static func schedule(_ text: String) throws(LonghaulError) -> CronSchedule {
+    private static func schedule(
+        _ text: String, _ spread: Double?, _ place: Double
+    ) throws(LonghaulError) -> CronSchedule {
         do {
-            return try CronSchedule(parsing: text)
+            let schedule = try CronSchedule(parsing: text)
+            guard let spread else { return schedule }
+            return try schedule.spread(within: spread, place: place)
         } catch {
             throw .usage("--cron: \(error)")
         }

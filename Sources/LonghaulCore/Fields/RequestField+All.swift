@@ -34,6 +34,16 @@ extension RequestField {
             ),
             configured: "windows, as Mon-Fri 22:00-06:00;Sat,Sun"),
         RequestField(
+            "spread", .options(\.spread), Form.duration, [.changeable, .adopted, .printed],
+            label: "Spread",
+            option: Option(
+                "spread", .schedule,
+                "Start at a random moment, fixed for the transfer, within this of when it may"),
+            configured: duration,
+            check: {
+                (0...Limits.spreadMaximumSeconds).contains($0) ? nil : "a spread is 0s to 7d"
+            }),
+        RequestField(
             "require", .schedule(\.requires), Form.needs, .setting,
             option: Option(
                 "require", .schedule,

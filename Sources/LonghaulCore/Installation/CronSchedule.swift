@@ -33,6 +33,38 @@ package struct CronSchedule: Hashable, Sendable {
     private static let names = [
         "@reboot", "@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually",
     ]
+
+    /// The five fields of a name.
+    private static let fields = [
+        "@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *",
+        "@weekly": "0 0 * * 0", "@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *",
+        "@annually": "0 0 1 1 *",
+    ]
+
+    /// The schedule some whole minutes later, so that the machines of a fleet do not begin at one
+    /// moment. The hour stays, unless the schedule has every hour.
+    ///
+    /// - Parameters:
+    ///   - seconds: The bound of the delay, up to an hour.
+    ///   - place: The place of the machine among others, 0 ..< 1.
+    package func spread(within seconds: Double, place: Double) throws(Problem) -> CronSchedule {
+        guard (0...3600).contains(seconds) else {
+            throw Problem(description: "a spread of cron's times is 1h at most")
+        }
+        let text = CronSchedule.fields[text] ?? text
+        let parts = text.split(separator: " ")
+        guard parts.count == Field.all.count else {
+            throw Problem(description: "'\(text)' has no minute to spread")
+        }
+        let minutes = Field.all[0].values(parts[0])
+        let isEveryHour = parts[1] == "*"
+        let room = isEveryHour ? 60 : 60 - (minutes.max() ?? 0)
+        let delay = Int(Double(min(Int(seconds) / 60, room)) * place)
+        let later = Set(minutes.map { ($0 + delay) % 60 }).sorted()
+        let field = later.count == 60 ? "*" : later.map(String.init).joined(separator: ",")
+        return try CronSchedule(
+            parsing: ([field] + parts.dropFirst().map(String.init)).joined(separator: " "))
+    }
 }
 
 private struct Field {
@@ -77,6 +109,20 @@ private struct Field {
                 last = value
             }
         }
+    }
+
+    /// All values of a text that ``check(_:)`` has let pass.
+    func values(_ text: Substring) -> Set<Int> {
+        var values: Set<Int> = []
+        for item in text.split(separator: ",") {
+            let parts = item.split(separator: "/")
+            let ends = parts[0].split(separator: "-").compactMap(value)
+            let first = ends.first ?? range.lowerBound
+            let last = ends.last ?? range.upperBound
+            let step = parts.count == 2 ? number(parts[1]) ?? 1 : 1
+            values.formUnion(stride(from: first, through: last, by: step))
+        }
+        return values
     }
 
     private func value(_ text: Substring) -> Int? {

@@ -19,11 +19,13 @@ package struct ServiceUnits: Hashable, Sendable {
     var environment: [EnvironmentEntry]
     /// Options of `longhaul run`.
     var runOptions: [String]
+    /// The timer comes so many seconds late at most, on each machine at a moment of its own.
+    var spread: Double
 
     /// `nil` when a path has a line break in it, which no unit file can say.
     package init?(
         executable: String, activation: String, environment: [EnvironmentEntry],
-        runOptions: [String]
+        runOptions: [String], spread: Double = ServiceUnits.usualSpread
     ) {
         let texts = [executable, activation] + environment.map(\.value) + runOptions
         if (texts.contains { $0.utf8.contains { $0 < 0x20 } }) { return nil }
@@ -31,7 +33,11 @@ package struct ServiceUnits: Hashable, Sendable {
         self.activation = activation
         self.environment = environment
         self.runOptions = runOptions
+        self.spread = spread
     }
+
+    /// Seconds: so many machines as a company has do not wake at one moment.
+    package static var usualSpread: Double { 300 }
 
     /// The mark by which `uninstall` knows the files that it may remove.
     package static let mark = "# Written by `longhaul install`; `longhaul uninstall` removes it."
@@ -111,7 +117,8 @@ package struct ServiceUnits: Hashable, Sendable {
 
         [Timer]
         OnCalendar=hourly
-        RandomizedDelaySec=5min
+        RandomizedDelaySec=\(Int(spread))
+        FixedRandomDelay=true
         Persistent=true
 
         [Install]

@@ -11,6 +11,9 @@ public struct TimeWindows: Hashable, Sendable {
     }
 
     private let parts: [Part]
+    /// So many seconds later than the clock says each window opens, see ``StartSpread``; of a
+    /// window that is not twice as long, the rest of the division by half its length.
+    package var delay: Double = 0
 
     /// Reads windows with semicolons between: each is days, a time of day, or both with a space
     /// between. `nil` for anything else.
@@ -31,12 +34,26 @@ public struct TimeWindows: Hashable, Sendable {
         self.parts = parts
     }
 
+    /// Reads ``stored``.
+    package init?(stored text: String) {
+        let halves = text.split(separator: "+", omittingEmptySubsequences: false)
+        guard (1...2).contains(halves.count) else { return nil }
+        self.init(parsing: halves[0])
+        if halves.count == 1 { return }
+        guard let seconds = Int(halves[1]), seconds >= 0 else { return nil }
+        delay = Double(seconds)
+    }
+
+    /// The text with the delay: `22:00-06:00+1080`.
+    package var stored: String { delay == 0 ? description : "\(description)+\(Int(delay))" }
+
     /// The relation to the present moment. Windows that are always open close when the moment is
     /// looked at next, some days from now.
     package func phase(at now: Timestamp, _ time: LocalTime) -> TimeWindow.Phase {
         let today = time.day(of: now)
         var closed: Timestamp?
-        for (opens, closes) in occurrences(in: (today - 8)...(today + 8), time) {
+        for (first, closes) in occurrences(in: (today - 8)...(today + 8), time) {
+            let opens = first + delay.truncatingRemainder(dividingBy: (closes - first) / 2)
             if now < opens {
                 return TimeWindow.Phase(
                     isOpen: false, since: closed ?? opens + -86_400, until: opens)

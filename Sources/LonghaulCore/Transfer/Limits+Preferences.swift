@@ -1,3 +1,10 @@
+extension Limits {
+    /// The longest spread: less than the days that windows are looked at before the present one.
+    static let spreadMaximumSeconds: Double = 7 * 86_400
+    /// Places that transfers of one machine have in a spread.
+    static let spreadPlaces: Int64 = 64
+}
+
 /// How long preferences hold a transfer.
 extension PreferenceExpiry {
     /// Seconds from when it may begin.

@@ -11,7 +11,7 @@ struct CalendarRows {
 
     /// The number of the windows, which are recorded where they are new; 0 = at any time.
     func place(of windows: TimeWindows?) throws -> Int64 {
-        guard let text = windows?.description else { return 0 }
+        guard let text = windows?.stored else { return 0 }
         let known = try connection.first("SELECT id FROM calendar WHERE windows = ?1", text) {
             $0.int64(0)
         }
@@ -31,7 +31,7 @@ struct CalendarRows {
         let windows = try connection.first(
             "SELECT windows FROM calendar WHERE id = ?1", EligibilityKey.place(inStored: stored)
         ) { $0.text(0) }
-        return EligibilityKey(stored: stored, windows: windows.flatMap { TimeWindows(parsing: $0) })
+        return EligibilityKey(stored: stored, windows: windows.flatMap { TimeWindows(stored: $0) })
     }
 
     // MARK: - In queries
@@ -46,7 +46,7 @@ struct CalendarRows {
     static func key(_ row: StoredRow, _ column: Int32, windows: Int32) -> EligibilityKey {
         EligibilityKey(
             stored: row.int64(column),
-            windows: row.optionalText(windows).flatMap { TimeWindows(parsing: $0) })
+            windows: row.optionalText(windows).flatMap { TimeWindows(stored: $0) })
     }
 
     /// False if a key has windows that cannot be read.

@@ -65,7 +65,8 @@ enum Version1 {
         CREATE TABLE calendar (
           -- Number by which eligibility keys refer to the windows: 22 of their bits.
           id INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 4194303),
-          -- Windows of the week, as Mon-Fri 22:00-06:00;Sat,Sun. Recorded once and never changed.
+          -- Windows of the week, as Mon-Fri 22:00-06:00;Sat,Sun, and +N where they open N seconds
+          -- later (--spread). Recorded once and never changed.
           windows TEXT NOT NULL UNIQUE
         ) STRICT
         """,

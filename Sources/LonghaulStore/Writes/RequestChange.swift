@@ -67,7 +67,14 @@ extension WantWriter {
             if work.isUnreadable { throw work.unreadable }
             var changed = work
             try change.apply(to: &changed.request)
-            if change.earliestBegin != nil || change.deadline != nil {
+            if max(work.request.options.spread, changed.request.options.spread) > 0 {
+                let machine = try TaskRows(connection).place()
+                StartSpread(id, machine: machine).apply(
+                    to: &changed.request, insteadOf: work.request,
+                    saysBegin: change.earliestBegin != nil, now: now)
+            }
+            let isMoved = changed.request.earliestBegin != work.request.earliestBegin
+            if isMoved || change.earliestBegin != nil || change.deadline != nil {
                 try changed.request.deadline.check(earliest: changed.request.earliestBegin)
             }
             if let (path, realPath) = change.destination {
@@ -109,7 +116,9 @@ struct RequestRows {
         let request = work.request
         let begin = max(now, request.earliestBegin ?? now)
         var deadline = work.deadline
-        if change.deadline != nil || change.earliestBegin != nil {
+        let isMoved =
+            change.earliestBegin != nil || request.earliestBegin != old.request.earliestBegin
+        if change.deadline != nil || isMoved {
             deadline = request.deadline.resolved(mayBegin: begin)
         }
         let origin = change.url?.origin ?? work.origin
@@ -128,7 +137,7 @@ struct RequestRows {
             request.deadline.seconds, request.expectedBytes, request.options.stored,
             calendars.stored(schedule.eligibility), schedule.waiver?.checkAt, schedule.waiver?.by,
             IdentityKey.of(request.url, origin: originID))
-        if change.earliestBegin != nil, work.phase == .queued {
+        if isMoved, work.phase == .queued {
             try connection.run(
                 "UPDATE transfer SET readyAt = ?2, waitReason = NULL WHERE id = ?1", work.id,
                 begin > now ? begin.milliseconds : 0)

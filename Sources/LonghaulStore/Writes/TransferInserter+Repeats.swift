@@ -26,6 +26,10 @@ extension TransferInserter {
         if isFailed, try TransferRows(connection).hasFixedDeadline(work.id, before: now) {
             changed.request.deadline = new.request.deadline
         }
+        if work.request.options.spread > 0 {
+            try spread(work.id).apply(
+                to: &changed.request, insteadOf: work.request, saysBegin: false, now: now)
+        }
         var change = RequestChange()
         if changed.request.deadline != work.request.deadline {
             change.deadline = changed.request.deadline

@@ -16,7 +16,7 @@ package final class TransferInserter {
     private var sessions = SessionCache()
     private var origins = OriginCache()
     private var options = OptionsCache()
-    private var lastCalendar: (windows: TimeWindows?, place: Int64) = (nil, 0)
+    private var schedules = ScheduleCache()
     /// Number to try next for a name that was taken before, so that a thousand equal names do not
     /// cost a million look-ups.
     private var nextNumbers: [ExactText: Int] = [:]
@@ -101,6 +101,9 @@ package final class TransferInserter {
         var new = placed
         let session = try sessionRow(new.request)
         if session.isDiscretionary { new.request.isDiscretionary = true }
+        if new.request.options.spread > 0 {
+            try spread(TransferID(rawValue: nextID)).apply(to: &new.request, now: now)
+        }
         let request = new.request
         let begin = max(now, request.earliestBegin ?? now)
         let origin = try originID(new.origin)
@@ -209,11 +212,17 @@ package final class TransferInserter {
         throw LonghaulError(.conflict, "there is no free name left for \(path)")
     }
 
+    func spread(_ id: TransferID) throws -> StartSpread {
+        let machine = try schedules.machinePlace ?? TaskRows(connection).place()
+        schedules.machinePlace = machine
+        return StartSpread(id, machine: machine)
+    }
+
     private func calendar(of windows: TimeWindows?) throws -> Int64 {
-        if windows != lastCalendar.windows {
-            lastCalendar = (windows, try CalendarRows(connection).place(of: windows))
+        if windows != schedules.calendar.windows {
+            schedules.calendar = (windows, try CalendarRows(connection).place(of: windows))
         }
-        return lastCalendar.place
+        return schedules.calendar.place
     }
 
     private func originID(_ name: String) throws -> Int64 {
@@ -305,6 +314,13 @@ private struct OptionsCache {
         }
         return text
     }
+}
+
+/// What the schedules of a batch are stored by.
+private struct ScheduleCache {
+    var calendar: (windows: TimeWindows?, place: Int64) = (nil, 0)
+    /// See ``StartSpread``.
+    var machinePlace: Double?
 }
 
 /// The ids of the origins of a batch.

@@ -26,6 +26,27 @@ import Testing
         #expect(throws: CronSchedule.Problem.self) { try CronSchedule(parsing: text) }
     }
 
+    @Test(arguments: [
+        ("0 3 * * *", 1800.0, 0.5, "15 3 * * *"), ("50 3 * * *", 1800.0, 0.99, "59 3 * * *"),
+        ("@hourly", 3600.0, 0.5, "30 * * * *"), ("@daily", 600.0, 0.99, "9 0 * * *"),
+        ("*/30 * * * *", 3600.0, 0.75, "15,45 * * * *"),
+        ("*/30 * * * *", 600.0, 0.0, "0,30 * * * *"),
+        ("* * * * *", 3600.0, 0.3, "* * * * *"),
+        ("50-59/5,0 * * * mon", 1200.0, 0.5, "0,5,10 * * * mon"),
+    ])
+    func spreads(_ text: String, _ seconds: Double, _ place: Double, _ later: String) throws {
+        let schedule = try CronSchedule(parsing: text).spread(within: seconds, place: place)
+        #expect(schedule.text == later)
+    }
+
+    @Test(arguments: [("@reboot", 60.0), ("@daily", 3601.0), ("0 3 * * *", -1.0)])
+    func doesNotSpread(_ text: String, _ seconds: Double) throws {
+        let schedule = try CronSchedule(parsing: text)
+        #expect(throws: CronSchedule.Problem.self) {
+            try schedule.spread(within: seconds, place: 0)
+        }
+    }
+
     // MARK: - Blocks
 
     private func block(

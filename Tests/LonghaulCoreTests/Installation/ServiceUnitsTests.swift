@@ -44,6 +44,14 @@ import Testing
         #expect(line("ExecStart", units["longhaul-run.service"]) == "\(written) run")
     }
 
+    @Test func theTimerSpreads() throws {
+        let units = ServiceUnits(
+            executable: "/l", activation: "/s", environment: [], runOptions: [], spread: 1800)
+        let timer = units?.files.last?.text
+        #expect(line("RandomizedDelaySec", timer) == "1800")
+        #expect(line("FixedRandomDelay", timer) == "true")
+    }
+
     @Test func whatIsWatchedIsNotQuoted() throws {
         let units = try units(activation: "/my state/100%/wanted")
         #expect(line("PathChanged", units["longhaul.path"]) == "/my state/100%%/wanted")

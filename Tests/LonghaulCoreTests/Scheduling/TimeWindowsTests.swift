@@ -83,4 +83,68 @@ import Testing
     func refusesAnythingElse(_ text: String) {
         #expect(TimeWindows(parsing: text) == nil)
     }
+
+    /// Each window opens later, and none opens after its middle.
+    @Test(arguments: [
+        (600.0, "22:10"), (10_800.0, "01:00"), (18_000.0, "23:00"), (0.0, "22:00"),
+    ])
+    func aDelayIsWithinTheWindow(_ delay: Double, _ opens: String) throws {
+        var windows = try #require(TimeWindows(parsing: "22:00-06:00"))
+        windows.delay = delay
+        let noon = try #require(RFC3339.parse("2026-11-26T12:00:00Z"))
+        #expect(LocalTime.utc.clock(windows.phase(at: noon, .utc).until) == opens)
+        let stored = try #require(TimeWindows(stored: windows.stored))
+        #expect(stored == windows && windows.description == "22:00-06:00")
+        let always = try #require(TimeWindows(stored: "Mon-Sun+604799"))
+        #expect(always.phase(at: noon, .utc).isOpen)
+        for text in ["+60", "22:00-06:00+", "22:00-06:00+x", "22:00-06:00+1+1"] {
+            #expect(TimeWindows(stored: text) == nil, "\(text)")
+        }
+    }
+
+    /// The machines of a fleet, and the transfers of a machine, begin all over the spread; a
+    /// transfer keeps its moment.
+    @Test func startsAreSpread() {
+        let delays = (0..<1000).map { index in
+            StartSpread(
+                TransferID(rawValue: 7), machine: TaskTiming.place(of: "machine \(index)")
+            ).delay(within: 3600)
+        }
+        #expect(delays.allSatisfy { (0..<3600).contains($0) })
+        for minute in 0..<6 {
+            let count = delays.count { Int($0) / 600 == minute }
+            #expect((100...240).contains(count), "\(count) in part \(minute)")
+        }
+        let own = Set(
+            (1...1000).map { id in
+                StartSpread(TransferID(rawValue: id), machine: 0.3).delay(within: 3600)
+            })
+        #expect((60...64).contains(own.count))
+    }
+
+    @Test func aSpreadIsKeptUntilItIsChanged() {
+        let now = Timestamp(milliseconds: 1_000_000_000_000)
+        let spread = StartSpread(TransferID(rawValue: 0), machine: 0.5)
+        var request = TransferRequest(url: "http://h/f", destination: .file("/f"))
+        request.options.spread = 3600
+        request.schedule.windows = TimeWindows(parsing: "22:00-06:00")
+        spread.apply(to: &request, now: now)
+        #expect(request.earliestBegin == now + 1800 && request.schedule.windows?.delay == 1800)
+        var changed = request
+        changed.priority = .high
+        changed.schedule.windows = TimeWindows(parsing: "Sat")
+        spread.apply(to: &changed, insteadOf: request, saysBegin: false, now: now + 60)
+        #expect(changed.earliestBegin == now + 1800 && changed.schedule.windows?.delay == 1800)
+        changed.options.spread = 7200
+        spread.apply(to: &changed, insteadOf: request, saysBegin: false, now: now + 60)
+        #expect(changed.earliestBegin == now + 60 + 3600)
+        changed = request
+        changed.options.spread = 0
+        spread.apply(to: &changed, insteadOf: request, saysBegin: false, now: now + 60)
+        #expect(changed.earliestBegin == now && changed.schedule.windows?.delay == 0)
+        changed = request
+        changed.earliestBegin = now + 86_400
+        spread.apply(to: &changed, insteadOf: request, saysBegin: true, now: now + 60)
+        #expect(changed.earliestBegin == now + 86_400 + 1800)
+    }
 }
