@@ -19,7 +19,8 @@ extension FetchWire {
         if let origin = asked(context) {
             step.writes.append(
                 .originWorked(
-                    origin: origin.origin, bytesPerSecond: rate, http2: frame.run.lastHTTPVersion >= 20))
+                    origin: origin.origin, bytesPerSecond: rate,
+                    http2: frame.run.lastHTTPVersion >= 20))
         }
         slowness = speed
         step.effects.append(.stop(segments.map(\.key)))
@@ -34,7 +35,8 @@ extension FetchWire {
         if options.limitRate != nil || options.yields ?? frame.target.request.isDiscretionary {
             return false
         }
-        guard frame.run.sourcesFailed + 1 < frame.target.sources.count, let validator = frame.bytes.state.validator
+        guard frame.run.sourcesFailed + 1 < frame.target.sources.count,
+            let validator = frame.bytes.state.validator
         else { return false }
         return validator.length != nil && asked(context)?.ignoresRanges != true
             && !segments.contains { $0.head?.headers.refusesRanges == true }
@@ -63,7 +65,8 @@ extension FetchWire {
         switch slowness {
         case .stay: preconditionFailure("a source that is not slow is not left")
         case .tooSlow:
-            return tryElsewhere(FailureTable.slow(frame.target.request.options.minRate), context, &step)
+            return tryElsewhere(
+                FailureTable.slow(frame.target.request.options.minRate), context, &step)
         case .leave(let index):
             frame.run.sourceFailed(FailureTable.slow(nil))
             while frame.bytes.state.source % frame.target.sources.count != index {
