@@ -284,6 +284,25 @@ import Testing
         #expect(kept.pauseUntil == .start + 20)
     }
 
+    /// An engine that starts does not look at a million transfers that wait for their beginning.
+    @Test func noMorePausesAreLookedAtThanAllowed() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        for number in 1...3 {
+            _ = try scratch.add("/d/\(number)") { $0.earliestBegin = .start + Double(number) }
+        }
+        let paused = try scratch.add("/d/a")
+        for (limit, end) in [(3, 3_660.0), (4, 60)] {
+            try scratch.turn(epoch) { tx in
+                let reason = WaitReason(.backoff, since: .start + 3600, nextCheck: .start + 3660)
+                try tx.transfers.setQueued(
+                    paused, readyAt: .start + 3660, waitingFor: [reason], now: .start)
+                try tx.timers.resumePauses(now: .start, limit: limit)
+            }
+            #expect(try work(scratch, epoch, paused).readyAt == .start + end)
+        }
+    }
+
     /// There is a reason to try again at once: what the server has asked for holds, and so does an
     /// earliest moment.
     @Test func waitsForOneReasonEnd() throws {

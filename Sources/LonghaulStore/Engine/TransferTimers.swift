@@ -31,11 +31,12 @@ package struct TransferTimers {
         let longest = now + Limits.retryAfterMaximumSeconds
         try connection.run(
             """
-            WITH pause AS (SELECT id, readyAt AS ends, earliest, \
-            json_extract(waitReason, '$[0].since.milliseconds') AS began \
+            WITH soon AS (SELECT id, readyAt, earliest, waitReason \
             FROM transfer INDEXED BY transferDue WHERE phase = 0 AND readyAt > 0 \
-            AND readyAt > ?1 AND readyAt < ?3 AND waitReason IS NOT NULL \
-            ORDER BY readyAt LIMIT ?4) \
+            AND readyAt > ?1 AND readyAt < ?3 ORDER BY readyAt LIMIT ?4), \
+            pause AS (SELECT id, readyAt AS ends, earliest, \
+            json_extract(waitReason, '$[0].since.milliseconds') AS began \
+            FROM soon WHERE waitReason IS NOT NULL) \
             UPDATE transfer SET \
             readyAt = max(coalesce(p.earliest, 0), iif(p.began > ?1, ?1 + p.ends - p.began, ?1)), \
             waitReason = json_replace(waitReason, '$[0].since.milliseconds', ?1, \
