@@ -124,7 +124,7 @@ import Testing
     @Test func anOptionIsOneEntry() throws {
         let own: Set<String> = [
             // The destination has it, too.
-            "InputContext.swift remoteName", "JSONRequest.swift remoteName",
+            "JSONRequest.swift remoteName",
             // It depends on whether the transfer is discretionary.
             "Subscribers+Merged.swift yields",
             // They are adopted under conditions.
@@ -134,7 +134,7 @@ import Testing
             "UploadBatch.swift onDuplicate",
         ]
         let walkers = [
-            "LonghaulCLI/Options/", "LonghaulCLI/Rendering/", "LonghaulCLI/Input/JSONRequest",
+            "LonghaulCLI/Options/", "LonghaulCLI/Rendering/", "Longhaul/Input/JSONRequest",
             "LonghaulCLI/Commands/SetCommand", "LonghaulCLI/Commands/Upload", "Longhaul/JSON/",
             "Longhaul/Configuration/", "LonghaulCore/Sharing/Subscribers+Merged",
             "LonghaulEngine/Intents/IntentDecision",

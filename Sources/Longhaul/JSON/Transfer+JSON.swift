@@ -188,3 +188,13 @@ extension TransferResponse {
         }
     }
 }
+
+extension Transfer {
+    /// Writes the transfer with its options, so that the output can be used as a request again.
+    package func writeListed(to json: inout JSONText) {
+        json.object {
+            $0.transferFields(self)
+            $0.field("options") { $0.optionFields(options) }
+        }
+    }
+}

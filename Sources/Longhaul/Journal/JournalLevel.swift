@@ -40,7 +40,7 @@ extension EngineMode {
     fileprivate var journalLevel: Logger.Level? {
         switch self {
         case .daemon: .info
-        case .background: .warning
+        case .background, .serve: .warning
         case .run, .get, .embedded: nil
         }
     }

@@ -93,7 +93,7 @@ extension TransferFilter {
     var inStore: ListQuery {
         ListQuery(
             states: states ?? (includeAll ? Set(TransferState.allCases) : nil), session: session,
-            limit: limit ?? .max)
+            limit: limit ?? .max, below: below)
     }
 }
 

@@ -12,6 +12,8 @@ public enum EngineMode: String, Sendable, CaseIterable {
     case embedded
     /// `longhaul daemon`, started by a command that needed an engine.
     case background
+    /// `longhaul serve`.
+    case serve
 }
 
 /// How an engine works, and when it leaves by itself.

@@ -81,13 +81,3 @@ struct List: ConsoleCommand {
         return filter
     }
 }
-
-extension Transfer {
-    /// Writes the transfer with its options, so that the output can be used as a request again.
-    func writeListed(to json: inout JSONText) {
-        json.object {
-            $0.transferFields(self)
-            $0.field("options") { $0.optionFields(options) }
-        }
-    }
-}

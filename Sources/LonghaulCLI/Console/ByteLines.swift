@@ -235,13 +235,3 @@ final class ByteLines {
 
     private var shownName: String { TerminalText.shown(name) }
 }
-
-extension UnsafeBufferPointer<UInt8> {
-    /// A line as text. Invalid UTF-8 is refused: repaired text would have another meaning.
-    func text() throws(LonghaulError) -> String {
-        guard let text = String(validating: self, as: UTF8.self) else {
-            throw .usage("it is not UTF-8; convert it first, as `iconv -f LATIN1 -t UTF-8` does")
-        }
-        return text
-    }
-}

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Longhaul
+import LonghaulPlatform
 
 /// All options of a download.
 struct RequestOptions: ParsableArguments {
@@ -101,5 +102,27 @@ struct HostOptions: ParsableArguments {
     func apply(to request: inout TransferRequest) {
         if let host { request.session = host }
         request.host = host
+    }
+}
+
+extension InputContext {
+    static func current() -> InputContext {
+        InputContext(
+            now: SystemClock.now().wall, secondsFromUTC: LocalClock.secondsFromUTC,
+            directory: Result { () throws(LonghaulError) in try CurrentDirectory.path },
+            proxyVariables: ProxyVariables.ofCommand.isEmpty ? nil : ProxyVariables.ofCommand)
+    }
+}
+
+extension ProxyVariables {
+    /// Proxy variables of this command, as they were at the first access.
+    static let ofCommand = ProxyVariables(Environment.value)
+
+    /// A transfer is recorded with the proxy variables of the command that enqueues it. An engine
+    /// within a command, or started by it, serves other transfers, too, to which these do not
+    /// apply.
+    static func dropOfCommand() {
+        _ = ofCommand
+        Environment.remove(ProxyVariables.names)
     }
 }

@@ -31,6 +31,12 @@ package struct PartialRequest: Hashable, Sendable {
         said.insert(PartialRequest.index(field.path))
     }
 
+    /// Says of a field what another request has.
+    package mutating func say(_ field: RequestField, of other: TransferRequest) {
+        field.copy(other, &request)
+        said.insert(PartialRequest.index(field.path))
+    }
+
     package func says(_ path: AnyKeyPath) -> Bool { said.contains(PartialRequest.index(path)) }
 
     /// The value, if it is said.

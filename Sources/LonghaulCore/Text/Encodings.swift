@@ -1,11 +1,11 @@
 /// RFC 4648 §4.
-enum Base64 {
+package enum Base64 {
     private static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
     /// `nil` for characters outside the alphabet and for wrong padding. Missing padding is taken
     /// (RFC 8941 §3.3.5).
-    static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var result: [UInt8] = []
         var bits: UInt32 = 0
         var count = 0

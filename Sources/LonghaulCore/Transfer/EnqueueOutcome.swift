@@ -21,4 +21,6 @@ package enum Canceller: String, Codable, Sendable {
     case host
     /// Another request, which has replaced it.
     case replaced
+    /// A client of aria2's JSON-RPC.
+    case rpc
 }

@@ -146,7 +146,8 @@ private struct TransferLists {
     func ids(of filter: ListQuery, now: Timestamp) throws -> [TransferID] {
         if let states = filter.states {
             let streams = try scans.streams(session: filter.session, states: states)
-            return try scans.newest(of: streams, below: .max, limit: filter.limit)
+            return try scans.newest(
+                of: streams, below: filter.below?.rawValue ?? .max, limit: filter.limit)
         }
         // A transfer with a pending cancel is shown as cancelled, and is live until an engine
         // applies the cancel.
@@ -183,14 +184,17 @@ package struct ListQuery: Hashable, Sendable {
     package var session: String?
     /// The most transfers, the newest first.
     package var limit: Int
+    /// Only older ones than this, where states are given; for the next page.
+    package var below: TransferID?
 
     package init(
         states: Set<TransferState>? = nil, session: String? = nil,
-        limit: Int = Limits.listedTransfers
+        limit: Int = Limits.listedTransfers, below: TransferID? = nil
     ) {
         self.states = states
         self.session = session
         self.limit = limit
+        self.below = below
     }
 }
 

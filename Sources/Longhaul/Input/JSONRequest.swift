@@ -1,17 +1,24 @@
-import Longhaul
+package import LonghaulCore
 
 /// A line of JSON Lines input. The field names are those of a printed transfer, and those of the
 /// options in camelCase. `null` keeps the value of the command line.
 ///
 /// A printed transfer is a request, too: what it says of the transfer itself is passed over, and
 /// its options may stand in `options`.
-struct JSONRequest {
-    let template: RequestTemplate
-    let context: InputContext
+package struct JSONRequest {
+    private let template: RequestTemplate
+    private let context: InputContext
+
+    package init(template: RequestTemplate, context: InputContext) {
+        self.template = template
+        self.context = context
+    }
 
     /// Errors name the field. An unknown field is refused, not ignored, because it was given for a
     /// purpose.
-    func request(_ line: UnsafeBufferPointer<UInt8>) throws(LonghaulError) -> TransferRequest {
+    package func request(
+        _ line: UnsafeBufferPointer<UInt8>
+    ) throws(LonghaulError) -> TransferRequest {
         var fields = Fields(request: template.request)
         do {
             var scanner = JSONScanner(line)

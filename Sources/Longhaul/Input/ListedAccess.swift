@@ -1,4 +1,4 @@
-import Longhaul
+internal import LonghaulCore
 
 /// The credentials and the proxy of an entry of an aria2 file. Each is set for a protocol, and
 /// applies to that one only.

@@ -1,18 +1,18 @@
-import Longhaul
+package import LonghaulCore
 
 /// An entry of a list of URLs in aria2's format: a line with a URL and, after tabs, its mirrors;
 /// then indented lines with options. A plain list has no options.
-struct ListedRequest {
-    private var request: TransferRequest
+package struct ListedRequest {
+    var request: TransferRequest
     private var directory: String
     private var file: String?
     /// Separate while lines are read: each change of `options` copies them.
     private var headers = HeaderFields()
-    private var access = ListedAccess()
-    private let context: InputContext
+    var access = ListedAccess()
+    let context: InputContext
     private let template: RequestTemplate
 
-    init(
+    package init(
         _ line: UnsafeBufferPointer<UInt8>, template: RequestTemplate, context: InputContext
     ) throws(LonghaulError) {
         self.template = template
@@ -34,41 +34,69 @@ struct ListedRequest {
         request.options.mirrors += urls.dropFirst()
     }
 
+    /// - Parameter urls: The first is asked, the others are its mirrors.
+    package init(
+        urls: [String], template: RequestTemplate, context: InputContext
+    ) throws(LonghaulError) {
+        self.template = template
+        self.context = context
+        request = template.request
+        directory = template.directory
+        guard let first = urls.first else { throw .usage("the URL is missing") }
+        request.url = try OptionText.url(first)
+        for url in urls.dropFirst() { request.options.mirrors.append(try OptionText.url(url)) }
+    }
+
     /// Applies `name=value`. An unsupported option that would change the result is refused.
-    mutating func apply(option line: UnsafeBufferPointer<UInt8>) throws(LonghaulError) {
+    package mutating func apply(option line: UnsafeBufferPointer<UInt8>) throws(LonghaulError) {
         let text = try line.text()[...].trimmingBlanks
         guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")) else {
             throw .usage("an indented line is an option: name=value")
         }
         let name = String(text[..<equals].trimmingBlanks)
         let value = String(text[text.utf8.index(after: equals)...].trimmingBlanks)
-        switch name {
-        case "out":
-            if value.isEmpty { throw .usage("out: the path is empty") }
-            file = value
-        case "dir": directory = try context.absolute(value)
-        case "header":
-            let field = try OptionText.header(value, name)
-            headers.append(name: field.name, value: field.value)
-        case "checksum": request.options.checksum = try OptionText.checksum(value, name)
-        case "referer": try set("Referer", to: value == "*" ? ownReferer() : value, name)
-        case "user-agent": try set("User-Agent", to: value, name)
-        case "split", "max-connection-per-server":
-            request.options.connections = try OptionText.connections(value, name)
-        case "max-download-limit":
-            request.options.limitRate = value == "0" ? nil : try OptionText.rate(value, name)
-        case "allow-overwrite":
-            guard let isAllowed = Bool(value) else { throw .usage("\(name): it is true or false") }
-            request.options.ifExists = isAllowed ? .overwrite : .fail
-        // Options of aria2's own bookkeeping.
-        case "gid", "continue", "always-resume", "auto-file-renaming": return
-        default:
-            if try access.apply(name, value) { return }
+        guard try apply(name, value) else {
             throw .usage("'\(TerminalText.shown(name))' is no option of an input file")
         }
     }
 
-    private mutating func set(
+    /// Applies an option of aria2's; `false` if Longhaul has nothing like it.
+    package mutating func apply(_ name: String, _ value: String) throws(LonghaulError) -> Bool {
+        guard let option = AriaOption.named(name) else { return false }
+        do {
+            try option.apply(&self, value)
+        } catch {
+            throw error as? LonghaulError ?? .usage("\(error)")
+        }
+        return true
+    }
+
+    mutating func setFile(_ path: String) throws(LonghaulError) {
+        if path.isEmpty { throw .usage("out: the path is empty") }
+        file = path
+    }
+
+    mutating func setDirectory(_ path: String) throws(LonghaulError) {
+        directory = try context.absolute(path)
+    }
+
+    mutating func addHeader(_ text: String) throws(LonghaulError) {
+        let field = try OptionText.header(text, "header")
+        headers.append(name: field.name, value: field.value)
+    }
+
+    mutating func setReferer(_ text: String) throws(LonghaulError) {
+        try set("Referer", to: text == "*" ? ownReferer() : text, "referer")
+    }
+
+    /// aria2 has no highest number of connections.
+    mutating func setConnections(_ text: String, _ name: String) throws(LonghaulError) {
+        let isMore = text.decimalValue.map { $0 > Int64(Limits.segmentsPerFetch) } ?? false
+        request.options.connections = try OptionText.connections(
+            isMore ? "\(Limits.segmentsPerFetch)" : text, name)
+    }
+
+    mutating func set(
         _ field: String, to value: String, _ name: String
     ) throws(LonghaulError) {
         let value = try OptionText.header("\(field): \(value)", name).value
@@ -88,7 +116,7 @@ struct ListedRequest {
         return url
     }
 
-    func finished() throws(LonghaulError) -> TransferRequest {
+    package func finished() throws(LonghaulError) -> TransferRequest {
         var request = request
         if !headers.isEmpty {
             request.options.headers = request.options.headers.overridden(by: headers)
