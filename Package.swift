@@ -29,6 +29,7 @@ let package = Package(
         .library(name: "LonghaulURLRequest", targets: ["LonghaulURLRequest"]),
         .library(name: "LonghaulTesting", targets: ["LonghaulTesting"]),
         .executable(name: "longhaul", targets: ["LonghaulCLI"]),
+        .executable(name: "longhaul-serve", targets: ["longhaul-serve"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -82,6 +83,23 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: settings),
 
+        // Over HTTP; a program of its own, so that the command is quick to build and to start.
+        .target(
+            name: "LonghaulServe",
+            dependencies: [
+                "Longhaul", "LonghaulPlatform",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+            ], resources: [.embedInCode("Page/page.html")], swiftSettings: settings),
+        .executableTarget(
+            name: "longhaul-serve",
+            dependencies: [
+                "LonghaulServe", "Longhaul", "LonghaulPlatform",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: settings),
+
         module(
             "LonghaulTestSupport",
             [
@@ -122,6 +140,14 @@ let package = Package(
         tests("LonghaulCLITests", ["LonghaulCLI", "LonghaulTestSupport"]),
         tests(
             "LonghaulEndToEndTests", ["LonghaulCore", "LonghaulCLI", "LonghaulTestSupport"]),
+        tests(
+            "LonghaulServeTests",
+            [
+                "LonghaulServe", "longhaul-serve", "LonghaulCLI", "Longhaul",
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                "LonghaulTestSupport",
+            ]),
         tests("TidyTests", []),
     ],
     swiftLanguageModes: [.v6]

@@ -53,8 +53,8 @@ struct LonghaulCommand: ParsableCommand {
             .init(
                 name: "Engine",
                 subcommands: [
-                    Run.self, Daemon.self, ConditionsCommand.self, Doctor.self, Install.self,
-                    Uninstall.self, Completion.self,
+                    Run.self, Daemon.self, Serve.self, ConditionsCommand.self, Doctor.self,
+                    Install.self, Uninstall.self, Completion.self,
                 ]),
         ])
 
@@ -76,9 +76,12 @@ struct LonghaulCommand: ParsableCommand {
         }
         let status: ExitStatus
         do {
-            var command = try parsed(words)
-            // The proxy variables of `run` and `daemon` apply to all transfers without a proxy.
-            if !(command is Run), !(command is Daemon) { ProxyVariables.dropOfCommand() }
+            // The options of `serve` are those of the program that it becomes.
+            var command = try parsed(words.first == "serve" ? ["serve"] : words)
+            // The proxy variables of an engine apply to all transfers without a proxy.
+            if !(command is Run), !(command is Daemon), !(command is Serve) {
+                ProxyVariables.dropOfCommand()
+            }
             if let command = command as? any ConsoleCommand {
                 status = command.runOnStandardStreams()
             } else {

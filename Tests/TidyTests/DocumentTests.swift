@@ -7,7 +7,8 @@ import Testing
     private let modules = [
         "CLI": "LonghaulCLI", "Core": "LonghaulCore", "Engine": "LonghaulEngine",
         "Platform": "LonghaulPlatform", "Store": "LonghaulStore",
-        "Transport": "LonghaulTransport", "Longhaul": "Longhaul", "CLonghaul": "CLonghaul",
+        "Serve": "LonghaulServe", "Transport": "LonghaulTransport",
+        "Longhaul": "Longhaul", "CLonghaul": "CLonghaul",
     ]
 
     /// Every relative link leads somewhere.
@@ -97,6 +98,7 @@ import Testing
         let text = try #require(Repository.shared.text("docs/ARCHITECTURE.md"))
         for module in [
             "LonghaulCore", "LonghaulPlatform", "LonghaulEngine", "Longhaul", "LonghaulCLI",
+            "LonghaulServe",
         ] {
             let row = try #require(
                 text.split(separator: "\n").first { $0.hasPrefix("| `\(module)` |") }, "\(module)")

@@ -22,6 +22,9 @@ import Testing
         "Sources/LonghaulCore/Retry/FailureTable+Curl.swift",
         "Sources/LonghaulCore/URLs/Redaction.swift",
         "Sources/LonghaulPlatform/Conditions/ConditionOrders.swift",
+        // aria2's words.
+        "Sources/LonghaulServe/RPC/RPCEndpoint.swift",
+        "Sources/LonghaulServe/RPC/RPCParameters.swift",
     ]
 
     @Test func everyMessageIsWrittenAlike() {

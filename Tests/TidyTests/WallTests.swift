@@ -37,6 +37,11 @@ import Testing
         "photosync": ["Longhaul", "FoundationEssentials", "Glibc"],
         // System calls are the platform module's, the queue and the engine the library's.
         "LonghaulCLI": ["Longhaul", "LonghaulPlatform", "ArgumentParser", "Synchronization"],
+        "LonghaulServe": [
+            "Longhaul", "LonghaulPlatform", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOWebSocket",
+            "Synchronization",
+        ],
+        "longhaul-serve": ["LonghaulServe", "Longhaul", "LonghaulPlatform", "ArgumentParser"],
     ]
 
     private let sources = Repository.sources

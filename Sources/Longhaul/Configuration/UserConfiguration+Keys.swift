@@ -63,6 +63,11 @@ extension UserConfiguration {
                 all.limits.retention.parts = $0
             } != nil
         },
+        Key(name: "serve.directories", allowed: "a list of absolute paths") { value, all in
+            value.texts.flatMap { $0.allSatisfy(\.isAbsolutePath) ? $0 : nil }.map {
+                all.servedDirectories = $0
+            } != nil
+        },
     ]
 
     /// The transport has room for so many.

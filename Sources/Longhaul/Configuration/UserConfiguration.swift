@@ -10,6 +10,9 @@ public struct UserConfiguration: Sendable {
     public var defaults = TransferDefaults()
     /// True if a command that leaves work behind starts an engine.
     public var autostart = true
+    /// Absolute paths of the directories whose files `serve` may write and send: `serve` of the
+    /// file. Empty = the one in which it was started.
+    package var servedDirectories: [String] = []
 
     /// The configuration without a file.
     public init() {}

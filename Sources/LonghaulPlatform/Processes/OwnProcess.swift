@@ -31,6 +31,17 @@ package enum OwnProcess {
         Glibc.exit(status)
     }
 
+    /// Runs another program in this process, with its descriptors and environment. Returns only
+    /// when there is no such program.
+    package static func become(_ program: String, _ arguments: [[UInt8]]) -> SystemFailure {
+        var words = ([Array(program.utf8)] + arguments).map { word in
+            strdup(word.map { CChar(bitPattern: $0) } + [0])
+        }
+        words.append(nil)
+        execv(program, &words)
+        return .last("start", program)
+    }
+
     /// Exits without waiting for other threads: one may hang in a call on a disk.
     package static func exitNow(_ status: Int32) -> Never {
         _exit(status)

@@ -17,7 +17,9 @@ package enum PythonEnvironment {
     }
 
     /// Runs a script below Fixtures/servers to its end.
-    static func run(_ script: String, _ arguments: [String]) async throws -> CLIProcess.Result {
+    package static func run(
+        _ script: String, _ arguments: [String]
+    ) async throws -> CLIProcess.Result {
         let words = [Fixture.path("servers/\(script)")] + arguments
         return try await CLIProcess.run(try await making.value, words)
     }

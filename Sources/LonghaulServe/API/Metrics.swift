@@ -1,0 +1,82 @@
+internal import Longhaul
+
+/// The figures of a queue as OpenMetrics.
+enum Metrics {
+    static func text(of queue: TransferQueue) throws(LonghaulError) -> String {
+        var text = OpenMetricsText()
+        let status = try queue.status()
+        text.family(
+            "longhaul_transfers", "transfers by state",
+            TransferState.allCases.map { ("state", $0.rawValue, Double(status.counts[$0] ?? 0)) })
+        text.family("longhaul_engine_running", "1 = an engine runs", status.engine != nil ? 1 : 0)
+        text.family(
+            "longhaul_receive_rate_bytes_per_second", "rate of all transfers together",
+            status.bytesPerSecond)
+        text.family(
+            "longhaul_events", "the number of the last event",
+            Double(try queue.lastEventSequence()))
+        var filter = TransferFilter()
+        filter.states = [.waiting, .running]
+        filter.limit = Limits.servedPageMaximum
+        var waits: [String: Double] = [:]
+        var sums = (done: 0.0, fetched: 0.0, attempts: 0.0, restarts: 0.0)
+        for transfer in try queue.transfers(filter) {
+            for reason in Set(transfer.waitingFor.map(\.reason.rawValue)) {
+                waits[reason, default: 0] += 1
+            }
+            sums.done += Double(transfer.bytesDone)
+            sums.fetched += Double(transfer.bytesFetched)
+            sums.attempts += Double(transfer.attempts)
+            sums.restarts += Double(transfer.restarts)
+        }
+        text.family(
+            "longhaul_waiting_transfers",
+            "waiting transfers by reason, among the 1000 newest unfinished ones",
+            waits.sorted { $0.key < $1.key }.map { ("reason", $0.key, $0.value) })
+        let scope = " of the 1000 newest unfinished transfers"
+        text.family("longhaul_unfinished_bytes_done", "bytes that are there," + scope, sums.done)
+        text.family(
+            "longhaul_unfinished_bytes_fetched", "bytes on the wire," + scope, sums.fetched)
+        text.family("longhaul_unfinished_attempts", "Attempts" + scope, sums.attempts)
+        text.family("longhaul_unfinished_restarts", "Restarts" + scope, sums.restarts)
+        let sessions = try queue.sessions()
+        text.family(
+            "longhaul_waiting_events", "events that are not acknowledged",
+            Double(sessions.reduce(0) { $0 + $1.waitingEvents }))
+        text.family(
+            "longhaul_failing_hosts", "hosts and jobs whose last launch failed",
+            Double(status.hostsFailed))
+        let jobs = Dictionary(grouping: try queue.jobs.all(), by: \.state)
+        text.family(
+            "longhaul_jobs", "jobs by state",
+            JobRecord.State.allCases.map {
+                ("state", $0.rawValue, Double(jobs[$0]?.count ?? 0))
+            })
+        return text.finished
+    }
+}
+
+/// Writes gauges: https://prometheus.io/docs/specs/om/open_metrics_spec/
+private struct OpenMetricsText {
+    private var text = ""
+
+    var finished: String { text + "# EOF\n" }
+
+    mutating func family(
+        _ name: String, _ help: String, _ samples: [(label: String, value: String, number: Double)]
+    ) {
+        begin(name, help)
+        for sample in samples {
+            text += "\(name){\(sample.label)=\"\(sample.value)\"} \(sample.number)\n"
+        }
+    }
+
+    mutating func family(_ name: String, _ help: String, _ number: Double) {
+        begin(name, help)
+        text += "\(name) \(number)\n"
+    }
+
+    private mutating func begin(_ name: String, _ help: String) {
+        text += "# TYPE \(name) gauge\n# HELP \(name) \(help)\n"
+    }
+}

@@ -1,0 +1,99 @@
+internal import Longhaul
+
+extension OpenAPI {
+    /// Schemas name what programs rely on; more keys may be added.
+    static let schemas: [String: JSONPayload] = [
+        "Transfer": object([
+            "id": integer, "kind": choice(["download", "upload"]),
+            "state": choice(TransferState.allCases.map(\.rawValue)), "url": string,
+            "session": string, "priority": string, "bytesTotal": optional("integer"),
+            "bytesDone": integer, "bytesFetched": integer,
+            "bytesPerSecond": optional("integer"), "createdAt": string,
+            "finishedAt": optional("string"), "waitingFor": ["type": "array"],
+            "error": optional("object"), "attempts": integer, "restarts": integer,
+        ]),
+        "Why": object([
+            "id": integer, "state": string, "waitingFor": ["type": "array"],
+            "forecast": ["type": "object"],
+        ]),
+        "Status": object([
+            "engine": optional("object"), "counts": ["type": "object"],
+            "bytesPerSecond": optional("integer"), "nextWake": optional("string"),
+        ]),
+        "Condition": object(["condition": string, "source": string]),
+        "Session": object(["id": string, "counts": ["type": "object"]]),
+        "Host": object(["id": string, "argv": ["type": "array"], "state": string]),
+        "Task": object(["identifier": string, "kind": string, "host": string, "state": string]),
+        "Job": object(["name": string, "state": string, "runs": ["type": "array"]]),
+        "Event": object(["seq": integer, "at": string, "session": string, "type": string]),
+        "Removed": object(["id": integer, "removed": ["type": "boolean"]]),
+        "Acknowledged": object(["acknowledged": integer]),
+        "Document": ["type": "object"],
+        "Error": object(["error": object(["code": string, "message": string])]),
+        "Ack": [
+            "type": "object", "additionalProperties": false,
+            "properties": ["through": integer, "seq": integer, "session": string],
+        ],
+        "Request": [
+            "oneOf": [request, ["type": "array", "minItems": 1, "items": request]]
+        ],
+        "Change": [
+            "type": "object", "additionalProperties": false, "minProperties": 1,
+            "properties": .object(
+                fields(RequestField.changeable).merging([
+                    "url": string, "destination": string, "headers": ["type": "object"],
+                ]) { $1 }),
+        ],
+    ]
+
+    private static let request: JSONPayload = [
+        "type": "object", "required": ["url"],
+        "properties": .object(
+            fields(RequestField.all).merging([
+                "url": string, "destination": string, "directory": string, "source": string,
+                "kind": choice(["download", "upload"]),
+            ]) { $1 }),
+    ]
+
+    private static func fields(_ fields: [RequestField]) -> [String: JSONPayload] {
+        Dictionary(
+            fields.filter { !$0.key.isEmpty }.map { ($0.key, schema(of: $0)) },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    private static func schema(of field: RequestField) -> JSONPayload {
+        var members: [String: JSONPayload] = [:]
+        if let option = field.option { members["description"] = .string(option.help) }
+        switch field.shape {
+        case .text: members["type"] = ["string", "null"]
+        case .number: members["type"] = ["integer", "string", "null"]
+        case .flag, .onOff: members["type"] = ["boolean", "null"]
+        case .duration: members["type"] = ["number", "string", "null"]
+        case .list: members["type"] = ["array", "string", "null"]
+        case .headers: members["type"] = ["object", "null"]
+        case .json: break
+        }
+        if !field.choices.isEmpty {
+            members["enum"] = .array(field.choices.map { .string($0) } + [.null])
+        }
+        return .object(members)
+    }
+
+    private static let string: JSONPayload = ["type": "string"]
+    private static let integer: JSONPayload = ["type": "integer"]
+
+    private static func optional(_ type: String) -> JSONPayload {
+        ["type": [.string(type), "null"]]
+    }
+
+    private static func choice(_ values: [String]) -> JSONPayload {
+        ["type": "string", "enum": .array(values.map { .string($0) })]
+    }
+
+    private static func object(_ properties: [String: JSONPayload]) -> JSONPayload {
+        [
+            "type": "object", "required": .array(properties.keys.sorted().map { .string($0) }),
+            "properties": .object(properties),
+        ]
+    }
+}

@@ -1,0 +1,135 @@
+internal import Longhaul
+internal import LonghaulPlatform
+internal import Synchronization
+
+/// The queue as requests over HTTP may use it.
+final class ServedQueue: Sendable {
+    let queue: TransferQueue
+    let directories: AllowedDirectories
+    let isReadOnly: Bool
+    let secret: Secret?
+    private let defaults: TransferDefaults
+    private let engine: EngineRun
+    private let limits: Mutex<EngineLimits>
+
+    init(_ queue: TransferQueue, _ engine: EngineRun, _ options: ServeOptions) {
+        self.queue = queue
+        self.engine = engine
+        directories = AllowedDirectories(options.directories)
+        isReadOnly = options.isReadOnly
+        secret = options.secret
+        defaults = options.defaults
+        limits = Mutex(options.limits)
+    }
+
+    /// - Throws: `notPermitted` where nothing may be changed.
+    func checkWritable() throws(LonghaulError) {
+        if isReadOnly { throw LonghaulError(.notPermitted, "the server was started --read-only") }
+    }
+
+    // MARK: - Input
+
+    /// Relative paths are those below the first allowed directory.
+    func context() -> InputContext {
+        InputContext(
+            now: SystemClock.now().wall, secondsFromUTC: LocalClock.secondsFromUTC,
+            directory: .success(directories.first))
+    }
+
+    func template() -> RequestTemplate {
+        var template = RequestTemplate(directory: directories.first)
+        defaults.apply(to: &template.request)
+        return template
+    }
+
+    /// Records all requests or none. Ids in their order; `nil` = its file is there, skipped.
+    func enqueue(_ requests: [TransferRequest]) throws(LonghaulError) -> [TransferID?] {
+        try checkWritable()
+        for request in requests { try directories.check(request) }
+        let outcomes = try queue.enqueue(requests)
+        return try outcomes.map { outcome throws(LonghaulError) in
+            switch outcome {
+            case .recorded(let id, destination: _), .existing(let id, destination: _): id
+            case .skipped: nil
+            case .refused(let error): throw error
+            }
+        }
+    }
+
+    // MARK: - Reads
+
+    func transfer(_ id: TransferID) throws(LonghaulError) -> Transfer {
+        guard let transfer = try queue.transfer(id) else { throw .noSuchTransfer(id) }
+        return transfer
+    }
+
+    // MARK: - Changes
+
+    /// - Throws: The refusal of the one transfer.
+    func change(
+        _ id: TransferID, _ change: (TransferSelection) throws -> [ChangeOutcome]
+    ) throws {
+        try checkWritable()
+        let outcomes = try change(.ids([id]))
+        settle()
+        if let error = outcomes.first?.error { throw error }
+    }
+
+    func change(_ id: TransferID, _ change: TransferChange) throws(LonghaulError) {
+        try checkWritable()
+        try directories.check(change)
+        try queue.change(id, change)
+        settle()
+    }
+
+    /// A transfer that was just cancelled is removed once the engine has ended it.
+    func remove(_ ids: [TransferID]) throws(LonghaulError) {
+        try checkWritable()
+        settle()
+        let end = SystemClock.now().monotonic + Limits.servedRemovalSeconds
+        let changes = try queue.changes()
+        while try queue.isCancelPending(among: ids) {
+            let left = end - SystemClock.now().monotonic
+            if left <= 0 { break }
+            _ = try changes.wait(timeout: left)
+        }
+        for outcome in try queue.remove(ids) {
+            if let error = outcome.error { throw error }
+        }
+    }
+
+    /// Without an engine the change is applied here; if that fails, the next engine applies it.
+    func settle() {
+        if !queue.isEngineRunning { try? queue.settle() }
+    }
+
+    // MARK: - Engine
+
+    var engineLimits: EngineLimits { limits.withLock { $0 } }
+
+    /// - Throws: `conflict` while another process is the engine.
+    func adjust(_ change: (inout EngineLimits) -> Void) throws(LonghaulError) {
+        try checkWritable()
+        if let other = try queue.status().engine, other.pid != ProcessIdentity.current.pid {
+            throw LonghaulError(
+                .conflict,
+                "process \(other.pid) is the engine (\(other.mode.rawValue)); the configuration "
+                    + "file has its limits")
+        }
+        engine.adjust(
+            limits.withLock { limits in
+                change(&limits)
+                return limits
+            })
+    }
+
+    /// Saves everything and ends the program, a moment later: the client gets its answer before.
+    func shutDown() throws(LonghaulError) {
+        try checkWritable()
+        let engine = engine
+        DetachedThread.start(name: "longhaul-end") {
+            ThreadSleep.seconds(Limits.rpcShutdownSeconds)
+            engine.stop()
+        }
+    }
+}

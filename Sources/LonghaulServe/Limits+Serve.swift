@@ -1,0 +1,47 @@
+internal import Longhaul
+
+/// The bounds of this module.
+extension Limits {
+    /// Connections at once; each further one is closed.
+    static let servedConnections = 512
+    /// Header fields of a request.
+    static let servedHeaderFields = 100
+    /// Bytes of a request's header fields.
+    static let servedHeaderBytes = 32 << 10
+    /// Bytes of a request's body.
+    static let servedBodyBytes = 4 << 20
+    /// Seconds that a client has for a whole request, or between two of them.
+    static let servedRequestSeconds: Int64 = 30
+    /// Seconds that a client has to read an answer, or what a stream has sent.
+    static let servedAnswerSeconds: Int64 = 60
+    /// How long the answer to a wrong secret takes.
+    static let wrongSecretSeconds: Int64 = 1
+    /// Seconds after which a silent stream of events says that it is there.
+    static let servedPulseSeconds: Int64 = 15
+    /// How often the store is looked at although no change was noticed.
+    static let servedWaitSeconds = 30.0
+    /// The pause after the store could not be read.
+    static let servedRetrySeconds = 1.0
+    /// Threads for the store, which blocks.
+    static let servedThreads = 4
+    /// Transfers of a list, unless the request says how many.
+    static let servedPage = 100
+    /// Transfers of a list at most.
+    static let servedPageMaximum = 1000
+    /// Transfers that `tellStopped` and the search look through.
+    static let rpcEndedMaximum = 1000
+    /// Calls of `system.multicall` and of a batch.
+    static let rpcCallsMaximum = 1000
+    /// Pieces of a file that are told at most.
+    static let rpcPiecesMaximum = 1024
+    /// The largest number of places of an engine.
+    static let rpcPlacesMaximum = 64
+    /// How long after the answer to `shutdown` the program ends.
+    static let rpcShutdownSeconds = 0.3
+    /// How long a removal waits for the engine to end a transfer.
+    static let servedRemovalSeconds = 5.0
+    /// Bytes of a job's log that are shown.
+    static let servedLogBytes = 64 << 10
+    /// Least seconds between two looks for what has started or was paused.
+    static let rpcNoticeSeconds = 0.3
+}

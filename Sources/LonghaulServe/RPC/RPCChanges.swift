@@ -1,0 +1,145 @@
+internal import Longhaul
+
+/// The methods that change transfers.
+struct RPCChanges: Sendable {
+    private let queue: ServedQueue
+    private let options: RPCOptions
+
+    init(_ queue: ServedQueue, _ options: RPCOptions) {
+        self.queue = queue
+        self.options = options
+    }
+
+    var methods: [String: RPCMethods.Method] {
+        let remove = change { try queue.queue.cancel($0, by: .rpc) }
+        let pause = change { try queue.queue.pause($0) }
+        let pauseAll = changeAll { try queue.queue.pause(.all) }
+        return [
+            "aria2.addUri": add, "aria2.remove": remove, "aria2.forceRemove": remove,
+            "aria2.pause": pause, "aria2.forcePause": pause,
+            "aria2.pauseAll": pauseAll, "aria2.forcePauseAll": pauseAll,
+            "aria2.unpause": change { try queue.queue.resume($0) },
+            "aria2.unpauseAll": changeAll {
+                var filter = TransferFilter()
+                filter.states = [.paused]
+                filter.limit = Limits.rpcEndedMaximum
+                return try queue.queue.resume(.ids(try queue.queue.transfers(filter).map(\.id)))
+            },
+            "aria2.retry": change { try queue.queue.retry($0) },
+            "aria2.changeOption": { parameters in
+                try options.change(try queue.found(parameters), parameters.options(1))
+                return "OK"
+            },
+            "aria2.changeGlobalOption": { parameters in
+                try options.changeGlobal(parameters.options(0))
+                return "OK"
+            },
+            "aria2.changeUri": changeURLs, "aria2.changePosition": changePosition,
+            "aria2.saveSession": { _ in "OK" },
+            "aria2.shutdown": shutDown, "aria2.forceShutdown": shutDown,
+        ]
+    }
+
+    @Sendable
+    private func add(_ parameters: RPCParameters) throws -> JSONPayload {
+        let given = parameters.options(1)
+        let request = try options.request(try parameters.strings(0), given)
+        guard let id = try queue.enqueue([request]).first ?? nil else {
+            throw LonghaulError(.destinationExists, "the file is there already")
+        }
+        if given["pause"]?.first == "true" { _ = try queue.queue.pause(.ids([id])) }
+        return .string(GID.text(id))
+    }
+
+    private func change(
+        _ change: @escaping @Sendable (TransferSelection) throws -> [ChangeOutcome]
+    ) -> RPCMethods.Method {
+        { parameters in
+            let id = try queue.found(parameters).id
+            try queue.change(id, change)
+            return .string(GID.text(id))
+        }
+    }
+
+    /// Transfers to which it does not apply are left as they are.
+    private func changeAll(
+        _ change: @escaping @Sendable () throws -> [ChangeOutcome]
+    ) -> RPCMethods.Method {
+        { _ in
+            try queue.checkWritable()
+            _ = try change()
+            queue.settle()
+            return "OK"
+        }
+    }
+
+    /// The first of the URLs that are left is asked, the others are its mirrors.
+    @Sendable
+    private func changeURLs(_ parameters: RPCParameters) throws -> JSONPayload {
+        let transfer = try queue.found(parameters)
+        guard try parameters.integer(1) == 1 else {
+            throw LonghaulError(.invalidRequest, "fileIndex is out of range")
+        }
+        let (removed, added) = (try parameters.strings(2), try parameters.strings(3))
+        var urls = [transfer.requestURL] + transfer.options.mirrors
+        let before = urls.count
+        for url in removed {
+            if let index = urls.firstIndex(where: { $0 == url || Redaction.url($0) == url }) {
+                urls.remove(at: index)
+            }
+        }
+        let removals = before - urls.count
+        for url in added { try OptionText.refuseHidden(url, "uri") }
+        urls += added
+        guard let first = urls.first else {
+            throw LonghaulError(.invalidRequest, "a transfer has at least one URI")
+        }
+        var change = TransferChange()
+        if first != transfer.requestURL { change.url = first }
+        change.mirrors = Array(urls.dropFirst())
+        try queue.change(transfer.id, change)
+        return [.integer(Int64(removals)), .integer(Int64(added.count))]
+    }
+
+    /// The order follows from priority and age: a transfer can be moved to either end.
+    @Sendable
+    private func changePosition(_ parameters: RPCParameters) throws -> JSONPayload {
+        let transfer = try queue.found(parameters)
+        var filter = TransferFilter()
+        filter.states = [.waiting, .paused]
+        filter.limit = Limits.rpcEndedMaximum
+        let list = try queue.queue.transfers(filter)
+        let waiting = list.reversed().map(\.id)
+        guard let present = waiting.firstIndex(of: transfer.id) else {
+            throw LonghaulError(
+                .noSuchTransfer, "GID \(GID.text(transfer.id)) is not among the waiting ones")
+        }
+        let number = try parameters.integer(1)
+        let wanted: Int
+        switch try parameters.string(2) {
+        case "POS_SET": wanted = number
+        case "POS_CUR": wanted = present + number
+        case "POS_END": wanted = waiting.count - 1 + number
+        default: throw LonghaulError(.invalidRequest, "it is POS_SET, POS_CUR or POS_END")
+        }
+        let target = min(max(0, wanted), waiting.count - 1)
+        if target == present { return .integer(Int64(target)) }
+        var change = TransferChange()
+        switch target {
+        case 0: change.priority = .high
+        case waiting.count - 1: change.priority = .low
+        default:
+            throw LonghaulError(
+                .unsupported,
+                "the order follows from priority and age: a transfer is moved first or last")
+        }
+        try queue.change(transfer.id, change)
+        return .integer(Int64(target))
+    }
+
+    @Sendable
+    private func shutDown(_ parameters: RPCParameters) throws -> JSONPayload {
+        try queue.shutDown()
+        return "OK"
+    }
+}

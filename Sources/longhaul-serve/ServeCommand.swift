@@ -1,0 +1,100 @@
+import ArgumentParser
+import Longhaul
+import LonghaulPlatform
+import LonghaulServe
+
+@main
+struct ServeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "longhaul serve",
+        abstract: "Serve the queue over HTTP: a page, an API, aria2's JSON-RPC.",
+        discussion: """
+            The page is at /, the JSON of the commands below /v1 (described by /v1/openapi.json), \
+            aria2's JSON-RPC at /jsonrpc, OpenMetrics at /metrics. The program is the engine while \
+            no other runs. Files are written and sent only below the directory in which it was \
+            started, or `serve.directories` of the configuration file. docs/serve.md says more.
+
+              longhaul serve
+              longhaul serve --listen 0.0.0.0:6800 --secret-file ~/.config/longhaul/secret
+            """,
+        version: "longhaul \(LonghaulVersion.current)")
+
+    @Option(help: "The address and the port; port 0 = any that is free.")
+    var listen = "127.0.0.1:6800"
+
+    @Option(help: "The secret that clients have to know: the first line of this file.")
+    var secretFile: String?
+
+    @Option(help: "Pages of this origin may use the server, as https://ariang.example; * = all.")
+    var allowOrigin: [String] = []
+
+    @Flag(help: "Change nothing for clients.")
+    var readOnly = false
+
+    static func main() {
+        CommandStream.fillStandardStreams()
+        OwnProcess.tune()
+        Signals.ignoreFailedWrites()
+        do {
+            guard var command = try parseAsRoot() as? ServeCommand else { return }
+            try command.run()
+        } catch let error as LonghaulError {
+            complain("longhaul: " + TerminalText.shown(Redaction.text(error.message)))
+            OwnProcess.exit(status(of: error))
+        } catch {
+            if !exitCode(for: error).isSuccess, !(error is CleanExit) {
+                complain(fullMessage(for: error))
+                OwnProcess.exit(64)
+            }
+            exit(withError: error)
+        }
+    }
+
+    mutating func run() throws {
+        let configuration = try ConfigurationFile.read()
+        var directories = configuration.servedDirectories
+        if directories.isEmpty { directories = [try CurrentDirectory.path] }
+        var options = ServeOptions(directories: directories)
+        try options.listen(listen)
+        options.secret = try secretFile.map { path throws(LonghaulError) in try secret(in: path) }
+        options.allowedOrigins = Set(allowOrigin)
+        options.isReadOnly = readOnly
+        options.defaults = configuration.defaults
+        options.limits = configuration.limits
+        let queue = try TransferQueue()
+        try ServeProgram(queue, options).run(
+            limits: { () throws(LonghaulError) in try ConfigurationFile.read().limits },
+            ready: { ServeCommand.complain("longhaul: serving at \($0)") })
+    }
+
+    private func secret(in path: String) throws(LonghaulError) -> Secret {
+        do {
+            guard let bytes = try TextFile.read(path) else {
+                throw LonghaulError(.invalidRequest, "--secret-file: there is no file \(path)")
+            }
+            let line = String(decoding: bytes, as: UTF8.self).split(
+                separator: "\n", omittingEmptySubsequences: false
+            ).first
+            return try Secret(String((line ?? "").trimmingBlanks))
+        } catch let error as LonghaulError {
+            throw error
+        } catch {
+            throw LonghaulError(.invalidRequest, "--secret-file: \(path) cannot be read: \(error)")
+        }
+    }
+
+    private static func complain(_ text: String) {
+        StandardError.write(text + "\n")
+    }
+
+    /// As the commands' own.
+    private static func status(of error: LonghaulError) -> Int32 {
+        switch error.code {
+        case .invalidRequest, .unsupported: 64
+        case .storeUnavailable: 73
+        case .conflict, .permission, .noSpace: 5
+        // Codes are open: a code that no refusal can have is an internal error.
+        default: 2
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import LonghaulTestSupport
+import Testing
+
+/// aria2's JSON-RPC.
+@Suite struct RPCTests {
+    /// A client that others wrote, and one over WebSocket.
+    @Test func aria2p() async throws {
+        guard await PythonEnvironment.isReady else { return }
+        try await LoopbackServer.run { server in
+            let home = try LonghaulHome()
+            try Data("abc\n".utf8).write(to: URL(filePath: home.file("secret")))
+            let served = try await ServedHome.start(home, "--secret-file", home.file("secret"))
+            let end = try await PythonEnvironment.run(
+                "aria2-client.py",
+                [
+                    "\(served.port)", "abc", server.url("a.bin?size=100K"),
+                    server.url("slow.bin?size=10M"),
+                ])
+            #expect(end.output == "OK\n", "\(end.errors)\n\(served.process.errors)")
+            // `shutdown` ends the server.
+            #expect(try await served.process.wait().status == 0)
+            try server.expected("a.bin?size=100K").verify(file: home.file("by-aria2p.bin"))
+        }
+    }
+
+    @Test func gidsLastAcrossRestarts() async throws {
+        let home = try LonghaulHome()
+        let served = try await ServedHome.start(home)
+        let gid = try served.call("aria2.addUri", #"[["http://127.0.0.1:9/a"],{"pause":"true"}]"#)
+        try await served.stop()
+        let again = try await ServedHome.start(home)
+        let parameters = #"["\#(gid.string ?? "")",["gid","status"]]"#
+        let status = try again.call("aria2.tellStatus", parameters)
+        #expect(status["gid"] == gid && status["status"] == "paused", "\(status)")
+        try await again.stop()
+    }
+
+    @Test(arguments: [
+        ("{", 500, -32700), ("1", 400, -32600), ("{}", 400, -32600),
+        (#"{"id":1,"method":1}"#, 400, -32600),
+        (#"{"id":1,"method":"aria2.getVersion","params":1}"#, 500, -32602),
+        (#"{"id":1,"method":"aria2.odd"}"#, 400, 1),
+        (#"{"id":"a","method":"aria2.tellStatus"}"#, 400, 1),
+        (#"{"id":"a","method":"aria2.tellStatus","params":["zz"]}"#, 400, 1),
+        (#"{"id":"a","method":"aria2.addUri","params":[["magnet:?xt=1"]]}"#, 400, 1),
+        (#"{"id":"a","method":"aria2.addUri","params":[["http://h/a"],{"split":"x"}]}"#, 400, 1),
+    ])
+    func errors(body: String, status: Int, code: Int) async throws {
+        let served = try await RPCTests.home.value
+        let answer = try served.send("POST", "/jsonrpc", body)
+        #expect(answer.status == status)
+        #expect(try answer.json["error"]["code"] == .int(code), "\(answer.body)")
+    }
+
+    /// As Homarr asks: text/plain, ids that are texts, keys that Longhaul has not.
+    @Test func otherSpellings() async throws {
+        let served = try await RPCTests.home.value
+        let call =
+            #"{"jsonrpc":"2.0","id":"homarr","method":"system.listMethods","params":["token:x"]}"#
+        let answer = try served.send("POST", "/jsonrpc", call, ["Content-Type: text/plain"])
+        #expect(try answer.json["id"] == "homarr")
+        let batch = try served.send(
+            "POST", "/jsonrpc",
+            #"[{"id":1,"method":"aria2.getGlobalStat"},{"id":2,"method":"aria2.odd"}]"#)
+        #expect(batch.status == 200)
+        #expect(try batch.json[0]["result"]["numActive"].string != nil)
+        #expect(try batch.json[1]["error"]["code"] == 1)
+        // Base64 of `[]`.
+        let get = try served.send(
+            "GET", "/jsonrpc?jsoncallback=cb&id=q&method=aria2.getVersion&params=W10%3D")
+        #expect(get.body.hasPrefix("cb({\"id\":\"q\""), "\(get)")
+        #expect(get.head.contains("text/javascript"))
+        let odd = try served.send("GET", "/jsonrpc?jsoncallback=alert(1)&id=q&method=a&params=W10=")
+        #expect(odd.status == 400)
+    }
+
+    @Test func urlsAndPlacesAreChanged() async throws {
+        let served = try await ServedHome.start()
+        for name in ["a", "b", "c"] {
+            let gid = try served.call(
+                "aria2.addUri", #"[["http://127.0.0.1:9/\#(name)"],{"pause":true}]"#)
+            #expect(gid.string?.count == 16, "\(gid)")
+        }
+        let counts = try served.call(
+            "aria2.changeUri",
+            #"["1",1,["http://127.0.0.1:9/a"],["http://127.0.0.1:9/x","http://127.0.0.1:9/y"]]"#)
+        #expect(counts == [1, 2], "\(counts)")
+        let uris = try served.call("aria2.getUris", #"["1"]"#)
+        #expect(uris.items.map { $0["uri"] } == ["http://127.0.0.1:9/x", "http://127.0.0.1:9/y"])
+        #expect(try served.call("aria2.changePosition", #"["3",0,"POS_SET"]"#) == 0)
+        #expect(try served.send("GET", "/v1/transfers/3").json["priority"] == "high")
+        let moved = try served.call("aria2.changeOption", #"["2",{"out":"z","max-tries":"3"}]"#)
+        #expect(moved == "OK", "\(moved)")
+        let option = try served.call("aria2.getOption", #"["2"]"#)
+        #expect(option["out"] == "z" && option["max-tries"] == "3", "\(option)")
+        try await served.stop()
+    }
+
+    private static let home = Task { try await ServedHome.start() }
+}

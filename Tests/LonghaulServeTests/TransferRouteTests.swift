@@ -1,0 +1,150 @@
+import Foundation
+import LonghaulTestSupport
+import Testing
+
+/// Transfers over HTTP.
+@Suite struct TransferRouteTests {
+    @Test func aDownloadIsAddedAndCarriedOut() async throws {
+        try await LoopbackServer.run { server in
+            let served = try await ServedHome.start()
+            let url = server.url("a.bin?size=100K")
+            let added = try served.send("POST", "/v1/transfers", #"{"url":"\#(url)"}"#)
+            #expect(added.status == 201, "\(added)")
+            let path = try #require(try added.json["transfers"][0]["destination"].string)
+            #expect(path == served.home.file("a.bin"))
+            try await eventually("it completes; \(served.process.errors)") {
+                try served.send("GET", "/v1/transfers/1").json["state"] == "completed"
+            }
+            try server.expected("a.bin?size=100K").verify(file: path)
+            let status = try served.send("GET", "/v1/status").json
+            #expect(status["engine"]["mode"] == "serve")
+            #expect(status["counts"]["completed"] == 1)
+            #expect(try served.send("DELETE", "/v1/transfers/1").status == 200)
+            #expect(try served.send("GET", "/v1/transfers/1").status == 404)
+            #expect(FileManager.default.fileExists(atPath: path))
+            try await served.stop()
+        }
+    }
+
+    @Test func aTransferIsChangedAndSaysWhyItWaits() async throws {
+        let served = try await ServedHome.start()
+        let body = #"[{"url":"http://127.0.0.1:9/a","earliestBegin":"2099-01-01T00:00:00Z"}]"#
+        #expect(try served.send("POST", "/v1/transfers", body).status == 201)
+        let why = try served.send("GET", "/v1/transfers/1/why").json
+        #expect(why["waitingFor"][0]["reason"] == "earliestBegin", "\(why)")
+        #expect(why["forecast"]["startsAt"] == "2099-01-01T00:00:00.000Z")
+        let paused = try served.send("POST", "/v1/transfers/1/pause").json
+        #expect(paused["state"] == "paused")
+        let changed = try served.send(
+            "PATCH", "/v1/transfers/1",
+            #"{"priority":"high","limitRate":"1M","earliestBegin":null,"headers":{"X-A":"b"}}"#)
+        #expect(changed.status == 200, "\(changed)")
+        #expect(try changed.json["priority"] == "high")
+        #expect(try changed.json["options"]["limitRate"] == 1_048_576)
+        #expect(try changed.json["earliestBegin"] == nil)
+        #expect(try changed.json["options"]["headers"] == ["X-A"])
+        #expect(try served.send("DELETE", "/v1/transfers/1").status == 409)
+        #expect(try served.send("POST", "/v1/transfers/1/cancel").status == 200)
+        #expect(try served.send("DELETE", "/v1/transfers/1").status == 200)
+        try await served.stop()
+    }
+
+    @Test func aListComesInPages() async throws {
+        let served = try await ServedHome.start()
+        let lines = (1...7).map {
+            #"{"url":"http://127.0.0.1:9/\#($0)","earliestBegin":"2099-01-01T00:00:00Z"}"#
+        }
+        let body = "[" + lines.joined(separator: ",") + "]"
+        #expect(try served.send("POST", "/v1/transfers", body).status == 201)
+        var path = "/v1/transfers?state=waiting&limit=3"
+        var seen: [[Int?]] = []
+        for _ in 0..<3 {
+            let page = try served.send("GET", path).json
+            seen.append(page["transfers"].items.map { $0["id"].int })
+            path = "/v1/transfers?state=waiting&limit=3&after=\(page["next"].int ?? 0)"
+        }
+        #expect(seen == [[7, 6, 5], [4, 3, 2], [1]])
+        try await served.stop()
+    }
+
+    @Test(arguments: [
+        ("GET", "/v1/transfers/9", "", 404), ("GET", "/v1/transfers/x", "", 404),
+        ("GET", "/v1/transfers?state=odd", "", 400), ("GET", "/v1/transfers?limit=0", "", 400),
+        ("GET", "/nothing", "", 404), ("PUT", "/v1/transfers", "", 405),
+        ("POST", "/v1/transfers", "{", 400), ("POST", "/v1/transfers", "[]", 400),
+        ("POST", "/v1/transfers", #"{"url":"http://h/a","odd":1}"#, 400),
+        ("POST", "/v1/transfers", #"{"url":"file:///etc/passwd"}"#, 400),
+        ("PATCH", "/v1/transfers/9", #"{"priority":"high"}"#, 404),
+        ("POST", "/v1/events/ack", "{}", 400), ("POST", "/v1/events/ack", #"{"seq":9}"#, 404),
+        ("GET", "/v1/jobs/none", "", 404), ("POST", "/v1/transfers/9/odd", "", 404),
+    ])
+    func refusals(method: String, path: String, body: String, status: Int) async throws {
+        let served = try await Refusing.home.value
+        let answer = try served.send(method, path, body)
+        #expect(answer.status == status, "\(answer)")
+        #expect(try answer.json["error"]["message"].string != nil)
+    }
+
+    /// One server for all of them.
+    private enum Refusing {
+        static let home = Task { try await ServedHome.start() }
+    }
+
+    /// Each documented path answers as it is documented.
+    @Test func theDescriptionHolds() async throws {
+        let served = try await ServedHome.start()
+        let request = #"{"url":"http://127.0.0.1:9/a","earliestBegin":"2099-01-01T00:00:00Z"}"#
+        #expect(try served.send("POST", "/v1/transfers", request).status == 201)
+        let document = try served.send("GET", "/v1/openapi.json").json
+        #expect(document["openapi"] == "3.1.0")
+        var count = 0
+        for pattern in document["paths"].keys.sorted() where !pattern.contains("{name}") {
+            let operation = document["paths"][pattern]["get"]
+            guard operation.has("responses") else { continue }
+            count += 1
+            let answer = try served.send(
+                "GET", pattern.replacingOccurrences(of: "{id}", with: "1"))
+            #expect(answer.status == 200, "\(pattern): \(answer)")
+            let content = operation["responses"]["200"]["content"]
+            #expect(
+                content.keys.contains { answer.head.contains($0) }, "\(pattern): \(answer.head)")
+            guard content.has("application/json") else { continue }
+            let schema = resolved(content["application/json"]["schema"], document)
+            for key in schema["required"].items.compactMap(\.string) {
+                #expect(try answer.json.has(key), "\(pattern): \(key)")
+            }
+            for (key, property) in members(schema["properties"]) where property.has("items") {
+                let item = resolved(property["items"], document)
+                for element in try answer.json[key].items {
+                    for name in item["required"].items.compactMap(\.string) {
+                        #expect(element.has(name), "\(pattern): \(key) \(name)")
+                    }
+                }
+            }
+        }
+        #expect(count >= 12, "\(count)")
+        try await served.stop()
+    }
+
+    private func members(_ value: JSONValue) -> [(String, JSONValue)] {
+        value.keys.sorted().map { ($0, value[$0]) }
+    }
+
+    private func resolved(_ schema: JSONValue, _ document: JSONValue) -> JSONValue {
+        guard let name = schema["$ref"].string?.split(separator: "/").last else { return schema }
+        return document["components"]["schemas"][String(name)]
+    }
+
+    @Test func metricsCanBeScraped() async throws {
+        let served = try await ServedHome.start()
+        let request = #"{"url":"http://127.0.0.1:9/a","earliestBegin":"2099-01-01T00:00:00Z"}"#
+        _ = try served.send("POST", "/v1/transfers", request)
+        let answer = try served.send("GET", "/metrics")
+        #expect(answer.head.contains("application/openmetrics-text"))
+        #expect(answer.body.contains("longhaul_transfers{state=\"waiting\"} 1.0\n"))
+        #expect(
+            answer.body.contains("longhaul_waiting_transfers{reason=\"earliestBegin\"} 1.0\n"))
+        #expect(answer.body.hasSuffix("# EOF\n"))
+        try await served.stop()
+    }
+}
