@@ -30,6 +30,7 @@ let package = Package(
         .library(name: "LonghaulTesting", targets: ["LonghaulTesting"]),
         .executable(name: "longhaul", targets: ["LonghaulCLI"]),
         .executable(name: "longhaul-serve", targets: ["longhaul-serve"]),
+        .executable(name: "longhaul-aria2c", targets: ["longhaul-aria2c"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -100,6 +101,10 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: settings),
 
+        .executableTarget(
+            name: "longhaul-aria2c", dependencies: ["Longhaul", "LonghaulPlatform"],
+            swiftSettings: settings),
+
         module(
             "LonghaulTestSupport",
             [
@@ -143,7 +148,7 @@ let package = Package(
         tests(
             "LonghaulServeTests",
             [
-                "LonghaulServe", "longhaul-serve", "LonghaulCLI", "Longhaul",
+                "LonghaulServe", "longhaul-serve", "longhaul-aria2c", "LonghaulCLI", "Longhaul",
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 "LonghaulTestSupport",

@@ -41,6 +41,7 @@ import Testing
             "Longhaul", "LonghaulPlatform", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOWebSocket",
             "Synchronization",
         ],
+        "longhaul-aria2c": ["Longhaul", "LonghaulPlatform"],
         "longhaul-serve": ["LonghaulServe", "Longhaul", "LonghaulPlatform", "ArgumentParser"],
     ]
 

@@ -42,6 +42,11 @@ package enum OwnProcess {
         return .last("start", program)
     }
 
+    /// Lets the program that this process becomes have the descriptor, too.
+    package static func setInherited(_ descriptor: Int32) throws(SystemFailure) {
+        if fcntl(descriptor, F_SETFD, 0) < 0 { throw .last("fcntl", "descriptor \(descriptor)") }
+    }
+
     /// Exits without waiting for other threads: one may hang in a call on a disk.
     package static func exitNow(_ status: Int32) -> Never {
         _exit(status)

@@ -1,0 +1,58 @@
+import Longhaul
+
+/// What an aria2c command line asks for, as a list in aria2's own format: `longhaul get --input`
+/// reads it.
+struct Aria2List {
+    private let arguments: Aria2Arguments
+
+    init(_ arguments: Aria2Arguments) {
+        self.arguments = arguments
+    }
+
+    /// - Parameter input: The content of the file of `-i`.
+    /// - Throws: `invalidRequest` when nothing is asked for, or too much.
+    func text(input: String?) throws(LonghaulError) -> String {
+        var entries: [(urls: String, options: [Substring])] = []
+        if !arguments.urls.isEmpty {
+            // The URLs of a command line are one file's.
+            let lines =
+                arguments.isOn("force-sequential")
+                ? arguments.urls : [arguments.urls.joined(separator: "\t")]
+            entries += lines.map { ($0, []) }
+        }
+        for line in (input ?? "").split(separator: "\n") {
+            let text = line.trimmingBlanks
+            if text.isEmpty || text.hasPrefix("#") { continue }
+            if line.utf8.first?.isBlank == true, !entries.isEmpty {
+                entries[entries.count - 1].options.append(line)
+            } else {
+                entries.append((String(line), []))
+            }
+        }
+        if entries.isEmpty { throw .usage("no URL is given; -i FILE or URLs") }
+        if entries.count > 1, arguments.options.contains(where: { $0.name == "out" }) {
+            throw .usage("-o names one file; there are \(entries.count)")
+        }
+        let common = try commonLines(count: Int64(entries.count))
+        return entries.map { entry in
+            ([entry.urls] + common + entry.options.map(String.init)).joined(separator: "\n") + "\n"
+        }.joined()
+    }
+
+    private func commonLines(count: Int64) throws(LonghaulError) -> [String] {
+        // aria2 gives a file another name unless it is told otherwise.
+        var lines = [" auto-file-renaming=true"]
+        if let limit = arguments.program["max-overall-download-limit"], limit != "0" {
+            let rate = try OptionText.rate(limit, "--max-overall-download-limit")
+            // Each has its part, so that the whole is never more.
+            lines.append(" max-download-limit=\(max(1, rate / count))")
+        }
+        for option in arguments.options {
+            if option.value.contains(where: \.isNewline) {
+                throw .usage("--\(option.name): there is a line break in it")
+            }
+            lines.append(" \(option.name)=\(option.value)")
+        }
+        return lines
+    }
+}
