@@ -49,7 +49,9 @@ struct RequestValidator {
         let (destination, exists, realPath) = try inspect(
             RequestValidator.destination(of: request, url),
             isNamedByURL: isNamedByURL)
-        if exists {
+        if exists, request.options.continues {
+            request.options.continued = try RequestValidator.continued(destination)
+        } else if exists {
             switch request.options.ifExists {
             case .fail:
                 throw RequestValidator.occupied(destination)
@@ -61,6 +63,14 @@ struct RequestValidator {
             NewTransfer(
                 request: request, origin: url.origin, destination: destination,
                 realPath: realPath))
+    }
+
+    /// The part of a file that another program has left. A link is not followed.
+    private static func continued(_ path: String) throws(LonghaulError) -> ContinuedFile {
+        guard let file = FileInspection.file(at: path) else { throw occupied(path) }
+        return ContinuedFile(
+            path: path, device: file.identity.device, inode: file.identity.inode,
+            birth: file.identity.birth, size: file.size, touched: file.touched.milliseconds)
     }
 
     /// A file that is of no use now would fail the first attempt.

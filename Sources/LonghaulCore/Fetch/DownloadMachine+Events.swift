@@ -45,7 +45,7 @@ extension DownloadMachine {
         case .handedOut(let leaderHasCopy): handedOut(leaderHasCopy: leaderHasCopy, &step)
         case .handOutFailed(let fault):
             if stage == .sharing { failedLocally(fault, context, &step) }
-        case .filled: filled(&step)
+        case .filled: filled(context, &step)
         case .fillFailed(let fault): fillFailed(fault, context, &step)
         // Whose copy it was is not the fetch's affair; the other two are of uploads.
         case .copied, .copyFailed, .opened, .interim: break
@@ -101,6 +101,9 @@ extension DownloadMachine {
             quiet(context, &step)
         } else if isWhole {
             finish(&step)
+        } else if have.isEmpty, let kept = wire.frame.target.continued, kept.length > 0 {
+            stage = .checking
+            step.effects.append(.fill(kept))
         } else {
             stage = .moving
             wire.askNext(context, &step)
@@ -142,7 +145,10 @@ extension DownloadMachine {
         self.leaving = leaving
         wire.held = nil
         // The outcome of what the disk is at is awaited: it finds `leaving`.
-        if stage == .preparing || stage == .verifying || stage == .securing { return }
+        switch stage {
+        case .preparing, .checking, .verifying, .securing: return
+        case .moving, .settling, .sharing, .publishing, .left: break
+        }
         let wasMoving = stage == .moving
         // How long it needs in one go is known by that, the next time.
         if case .requeue = leaving, let origin = wire.asked(context), isUnresumable(origin) {
@@ -159,6 +165,7 @@ extension DownloadMachine {
     /// The wire is quiet: one last checkpoint, then out.
     mutating func quiet(_ context: FetchContext, _ step: inout FetchStep) {
         guard stage == .settling, segments.isEmpty, syncing == nil else { return }
+        wire.frame.bytes.dropAdopted()
         if have != state.durable {
             wire.frame.bytes.sync(digests: digests, &step)
         } else {

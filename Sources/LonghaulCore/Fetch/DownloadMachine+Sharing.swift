@@ -58,7 +58,8 @@ extension DownloadMachine {
     // MARK: - The kept file
 
     /// The part file is a copy of the file that was kept.
-    mutating func filled(_ step: inout FetchStep) {
+    mutating func filled(_ context: FetchContext, _ step: inout FetchStep) {
+        if stage == .checking { return adopted(context, &step) }
         guard stage == .moving, segments.isEmpty, have.isEmpty, let kept = wire.frame.target.kept
         else { return }
         wire.frame.target.kept = nil
@@ -72,6 +73,7 @@ extension DownloadMachine {
     mutating func fillFailed(
         _ fault: LocalFault, _ context: FetchContext, _ step: inout FetchStep
     ) {
+        if stage == .checking { return notAdopted(fault, context, &step) }
         guard stage == .moving, segments.isEmpty, wire.frame.target.kept != nil else { return }
         wire.frame.target.kept = nil
         if fault.code == .noSpace {
@@ -79,6 +81,34 @@ extension DownloadMachine {
         } else {
             wire.askNext(context, &step)
         }
+    }
+
+    // MARK: - A file of another program
+
+    /// The part file is a copy of it, which the next answer has to prove.
+    private mutating func adopted(_ context: FetchContext, _ step: inout FetchStep) {
+        guard let kept = wire.frame.target.continued else { return }
+        if leaving != nil {
+            stage = .settling
+            return quiet(context, &step)
+        }
+        wire.frame.bytes.adopt(kept)
+        wire.frame.run.start(wire.frame.bytes, at: context.now.monotonic)
+        stage = .moving
+        wire.askNext(context, &step)
+    }
+
+    private mutating func notAdopted(
+        _ fault: LocalFault, _ context: FetchContext, _ step: inout FetchStep
+    ) {
+        stage = .settling
+        if fault.code == .noSpace || leaving != nil { return failedLocally(fault, context, &step) }
+        let path = wire.frame.target.continued?.path ?? wire.frame.target.destination
+        let error = LonghaulError(
+            .destinationExists,
+            "\(path) is not what it was when the transfer was recorded, and was left alone; give "
+                + "the command again", transferID: transfer)
+        leave(.fail(error), context, &step)
     }
 }
 

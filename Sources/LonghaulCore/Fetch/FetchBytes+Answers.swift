@@ -23,7 +23,8 @@ extension FetchBytes {
     /// After a refusal, which ends the transfer otherwise, and after each second failure: one may
     /// pass, and the bytes held come again with the whole.
     mutating func mayBeOfTheRange(_ failure: Failure, _ segment: ActiveSegment) -> Bool {
-        guard segment.ask.sendsRange, !segment.ask.isForMirror, failure.retryAfter == nil,
+        guard segment.ask.sendsRange, !segment.ask.isForMirror, !segment.ask.isAdopting,
+            failure.retryAfter == nil,
             case .fail(let answer)? = segment.decision, let status = answer.error.httpStatus
         else { return false }
         switch status {

@@ -11,6 +11,8 @@ package struct FetchBytes: Sendable {
     /// The server has not said yet that these are all bytes: see ``ResponseHead/bodyEnd(length:)``.
     var isLengthAdvice = false
     var checkpoints = Checkpoints()
+    /// Bytes of a file of another program that are held and not proven yet; none is recorded.
+    private(set) var adopted: Int64?
 
     init(_ state: FetchState) {
         self.state = state
@@ -101,6 +103,7 @@ package struct FetchBytes: Sendable {
         state.durable = ByteRanges()
         state.publication = nil
         have = ByteRanges()
+        adopted = nil
         forgetVersion()
     }
 
@@ -207,6 +210,34 @@ package struct FetchBytes: Sendable {
     private var isVersionKnown: Bool {
         guard state.bytesTotal != nil, let validator = state.validator else { return false }
         return validator.length != nil && validator.isNamed
+    }
+
+    // MARK: - A file of another program
+
+    /// The part file is a durable copy of the file that another program has left.
+    mutating func adopt(_ kept: KeptFile) {
+        assert(have.isEmpty && state.validator == nil, "what is held is of this transfer")
+        adopted = kept.length
+        have = ByteRanges(0..<kept.length)
+    }
+
+    /// Without a proof nothing is held.
+    mutating func dropAdopted() {
+        guard adopted != nil else { return }
+        adopted = nil
+        have = state.durable
+    }
+
+    /// The server has sent the end of what was adopted once more, and it is the same.
+    mutating func prove(
+        _ segment: ActiveSegment, for request: TransferRequest, at now: Instant
+    ) {
+        guard let length = adopted, case .append? = segment.decision, let head = segment.head
+        else { return }
+        adopted = nil
+        pin(Validator(head, start: segment.ask.start), head, for: request, at: segment.url)
+        state.durable.insert(0..<length)
+        checkpoints.pinDue = now
     }
 
     // MARK: - Copies

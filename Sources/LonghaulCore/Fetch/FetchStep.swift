@@ -202,6 +202,8 @@ package struct PublicationOrder: Hashable, Sendable {
     package var policy: ExistingFilePolicy
     /// The modification time that the file gets; `nil` = it keeps its own.
     package var modified: Timestamp?
+    /// The file that is replaced if it is still what it was.
+    package var continued: KeptFile?
 
     package init(destination: String, wanted: String, policy: ExistingFilePolicy) {
         self.destination = destination
@@ -214,6 +216,7 @@ package struct PublicationOrder: Hashable, Sendable {
     ) {
         self.init(destination: destination, wanted: wanted, policy: options.ifExists)
         if options.remoteTime { modified = validator?.modified }
+        continued = options.continued.map(KeptFile.init)
     }
 }
 

@@ -6,6 +6,8 @@ package struct FetchTarget: Sendable {
     /// Absolute path of the reserved destination.
     package internal(set) var destination: String
     package internal(set) var deadline: Timestamp?
+    /// The file that another program has left at the destination.
+    var continued: KeptFile? { request.options.continued.map(KeptFile.init) }
     /// Others wait for copies of the whole file.
     package internal(set) var isShared = false
     /// Kept apart from the request: it is asked for with each event.

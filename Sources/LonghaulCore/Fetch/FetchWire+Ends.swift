@@ -20,6 +20,12 @@ extension FetchWire {
             frame.bytes.state.emptyAnswers = 0
             if end.failure == nil { frame.connections.hasEndedWell = true }
         }
+        if segment.isOpen,
+            end.writtenThrough > segment.start
+                || (end.failure == nil && end.bytesReceived >= segment.ask.overlap)
+        {
+            frame.bytes.prove(segment, for: frame.target.request, at: context.now.monotonic)
+        }
         if segment.isOpen, end.failure == nil || end.writtenThrough > segment.start {
             frame.bytes.learnVersion(segment, askedFor: frame.target.request.url)
         }
@@ -79,6 +85,9 @@ extension FetchWire {
         let isOfRange = segments.isEmpty && frame.bytes.mayBeOfTheRange(failure, segment)
         let failure = isOfRange ? FailureTable.restart(.noBytes) : failure
         switch failure.kind {
+        case .restartFromZero where segment.ask.isAdopting:
+            return tryElsewhere(
+                FailureTable.notContinued(failure.restart ?? .noBytes), context, &step)
         case .restartFromZero where segment.ask.isForMirror:
             // Only the transfer's own URL may discard the bytes held.
             if segments.isEmpty {
@@ -171,6 +180,9 @@ extension FetchWire {
             return nil
         }
         let ask = ended.segment.ask
+        if ask.isAdopting, frame.bytes.adopted != nil, ended.segment.decision != .redirect {
+            return tryElsewhere(FailureTable.notContinued(.noBytes), context, &step)
+        }
         switch ended.segment.decision {
         case .alreadyComplete(let length)?:
             fromZero = nil

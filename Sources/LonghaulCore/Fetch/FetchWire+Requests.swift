@@ -5,6 +5,12 @@ extension FetchWire {
         precondition(segments.isEmpty, "the first request of a round goes out alone")
         // The body of this request may be small, and let in at once: the emptying would lose it.
         if isEmptying { return }
+        if let adopted = frame.bytes.adopted {
+            var ask = RangeRequest(
+                proof: .overlap, position: adopted, overlap: min(adopted, Limits.overlapBytes))
+            ask.isAdopting = true
+            return send(ask, isParallel: false, context, &step)
+        }
         if let fromZero {
             let ask = RangeRequest.wholeFile(
                 because: fromZero, held: frame.bytes.have, validator: frame.bytes.state.validator,

@@ -38,6 +38,7 @@ package struct FetchWire: Sendable {
         count(received, of: index)
         if segment.isWriting, segment.isOpen, written > segment.written {
             segments[index].written = written
+            frame.bytes.prove(segments[index], for: frame.target.request, at: now)
             frame.bytes.have.insert(segment.start..<written)
             frame.bytes.learnVersion(segments[index], askedFor: frame.target.request.url)
         }

@@ -224,6 +224,12 @@ extension RequestField {
                 "remote-time", .destination, "Give the file the server's time (Last-Modified)"),
             configured: "true or false"),
         RequestField(
+            "continue", .options(\.continues), Form.flag, [.download, .printed],
+            label: "Continues",
+            option: Option(
+                "continue", .destination,
+                "Go on with the part of the file that curl, wget or a browser has left there")),
+        RequestField(
             "remoteName", .options(\.remoteName), Form.flag, [.download, .printed],
             label: "Remote name",
             option: Option(
@@ -293,6 +299,7 @@ extension RequestField {
 
     private static let internals: [RequestField] = [
         RequestField(.options(\.keepsResponse), merge: { $0 || $1 }),
+        RequestField(.options(\.continued), [.restated, .identity]),
         // The fetch waits for space if one subscriber can; a command in the foreground waits too.
         RequestField(.options(\.failOnFullDisk), merge: { $0 && $1 }),
         RequestField(.options(\.unreachableAttempts), [.restated], merge: freest),

@@ -19,6 +19,15 @@ package struct KeptFile: Hashable, Sendable {
         self.validator = validator
     }
 
+    /// The file that a download goes on with: nothing is known of its version.
+    package init(_ file: ContinuedFile) {
+        self.init(
+            path: file.path,
+            identity: FileIdentity(device: file.device, inode: file.inode, birth: file.birth),
+            length: file.size, finishedAt: Timestamp(milliseconds: file.touched),
+            validator: Validator())
+    }
+
     /// The question whether its version is still the current one (RFC 9110 §13.1). `nil` where only
     /// a weak validator is known: that the meaning is the same says nothing of the bytes.
     package var condition: HeaderFields? {

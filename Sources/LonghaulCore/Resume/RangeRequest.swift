@@ -48,6 +48,9 @@ package struct RangeRequest: Hashable, Sendable {
     package var isForMirror = false
     /// The file's name is not that of a page.
     package var isForNoPage = false
+    /// The bytes held are of a file that another program has left: this answer proves them, or the
+    /// download fails.
+    package var isAdopting = false
     package var names = Names.prove
     /// The request bypasses caches on the way: their stored answer is of no use.
     package var bypassesCaches = false

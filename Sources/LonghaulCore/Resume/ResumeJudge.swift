@@ -19,6 +19,7 @@ struct ResumeJudge {
         var judgement = byStatus
         judgement.isUnderOtherName =
             judgement.decision.isOfHeldVersion && isUnderOtherName(Validator(head))
+        if ask.isAdopting { return judgement.adopting }
         guard ask.isForMirror else { return judgement }
         switch judgement.decision {
         // No source could prove anything: there is no better than this mirror.
@@ -365,6 +366,19 @@ struct ResumeJudge {
         case .same: true
         case .similar, .unknown: ask.isConditional && !isUnderOtherName(answer)
         case .different: false
+        }
+    }
+}
+
+extension ResumeJudgement {
+    /// Nothing is given up for an answer that does not prove a file of another program.
+    fileprivate var adopting: ResumeJudgement {
+        switch decision {
+        case .restart(let reason, _), .restartFromZero(let reason):
+            ResumeJudgement(.fail(FailureTable.notContinued(reason)))
+        case .fresh, .skip, .dropSegment:
+            ResumeJudgement(.fail(FailureTable.notContinued(.noBytes)))
+        case .append, .alreadyComplete, .redirect, .empty, .fail: self
         }
     }
 }

@@ -17,6 +17,8 @@ package struct FetchIdentity: Hashable, Sendable {
     /// neighbour nor make it fail.
     package var checksum: Checksum?
     package var maxSize: Int64?
+    /// Its bytes were not fetched from anywhere.
+    package var continued: ContinuedFile?
     /// A request that did not name a mirror does not get its bytes.
     package var mirrors: [ExactText]
     /// How a file is sent, and in which version; `nil` = a download.
@@ -65,6 +67,7 @@ package struct FetchIdentity: Hashable, Sendable {
         self.bodyDigest = bodyDigest
         checksum = options.checksum
         maxSize = options.maxSize
+        continued = options.continued
         mirrors = options.mirrors.map { ExactText(CanonicalURL.of($0) ?? $0) }
         upload = options.upload
         upload?.askedURL = nil

@@ -72,6 +72,12 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// The file's modification time is that of the server's file (Last-Modified, MDTM; curl's
     /// `--remote-time`).
     public var remoteTime: Bool = false
+    /// The file at the destination is the beginning of this one, as another program has left it: its
+    /// bytes are kept, where the server and an overlap at their end prove them. Otherwise the
+    /// transfer fails, and the file stays as it is.
+    public var continues: Bool = false
+    /// That file; `nil` = there was none.
+    package var continued: ContinuedFile?
     /// A full disk fails the transfer instead of letting it wait for space: the command is in the
     /// foreground.
     public var failOnFullDisk: Bool = false
@@ -100,6 +106,30 @@ public struct TransferOptions: Hashable, Codable, Sendable {
 
     package var secretFiles: SecretFiles {
         SecretFiles(headers: headersFrom, user: userFrom, cookies: cookiesFrom)
+    }
+}
+
+/// The file at a destination that a download goes on with, as it was when the request was recorded.
+/// It is stored with the transfer's options.
+package struct ContinuedFile: Hashable, Codable, Sendable {
+    package var path: String
+    package var device: UInt64
+    package var inode: UInt64
+    /// Creation time in nanoseconds since 1970; 0 = not known.
+    package var birth: Int64
+    package var size: Int64
+    /// When the file, its name or its mode was last changed, in milliseconds since 1970.
+    package var touched: Int64
+
+    package init(
+        path: String, device: UInt64, inode: UInt64, birth: Int64, size: Int64, touched: Int64
+    ) {
+        self.path = path
+        self.device = device
+        self.inode = inode
+        self.birth = birth
+        self.size = size
+        self.touched = touched
     }
 }
 

@@ -243,6 +243,8 @@ extension DiskFiles {
     func fill(_ fetch: FetchID, _ kept: KeptFile) {
         guard let part = part(fetch) else { return }
         do throws(SystemFailure) {
+            // A crash may have left some of another copy.
+            try part.truncate(to: 0)
             try part.fill(
                 from: kept.path, kept.identity, length: kept.length,
                 unchangedSince: kept.finishedAt)

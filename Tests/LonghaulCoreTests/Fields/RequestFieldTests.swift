@@ -19,7 +19,7 @@ import Testing
         "cacert": .text("ca"), "cert": .text("c"), "key": .text("k"), "insecure": .flag(true),
         "mirrors": .texts(["http://m/f"]), "ifExists": .text("rename"),
         "onDuplicate": .text("fail"), "reuse": .flag(true), "limitRate": .text("10K"),
-        "minRate": .text("1K"),
+        "minRate": .text("1K"), "continue": .flag(true),
         "yield": .flag(true), "connections": .text("3"), "maxSize": .text("9"),
         "retries": .text("2"), "remoteName": .flag(true), "waiveAfter": .text("1h"),
         "protocol": .text("tus"), "method": .text("post"), "form": .text("f"),
