@@ -36,7 +36,8 @@ struct ServeCommand: ParsableCommand {
         OwnProcess.tune()
         Signals.ignoreFailedWrites()
         do {
-            guard var command = try parseAsRoot() as? ServeCommand else { return }
+            // Help is a command of its own.
+            var command = try parseAsRoot()
             try command.run()
         } catch let error as LonghaulError {
             complain("longhaul: " + TerminalText.shown(Redaction.text(error.message)))

@@ -152,6 +152,8 @@ import Testing
         #expect(taken.status == 5 && taken.errors.contains("taken"), "\(taken.errors)")
         #expect(try await ServedHome.serve(home, ["--listen", "odd"]).wait().status == 64)
         #expect(try await ServedHome.serve(home, ["--odd"]).wait().status == 64)
+        let help = try await ServedHome.serve(home, ["--help"]).wait()
+        #expect(help.status == 0 && help.output.contains("--secret-file"), "\(help.output)")
     }
 
     private static let home = Task { try await ServedHome.start() }
