@@ -90,8 +90,8 @@ import Testing
             _ = try await limited.start(["enqueue"] + place + urls[50...]).wait()
             let run = try await limited.start("run").wait()
             #expect(run.output.contains("60 completed"), "\(run.output) \(run.errors)")
-            // Sixteen are moved at once. The server counts a connection that is being closed until it
-            // has read its end.
+            // Sixteen are moved at once. The server counts a connection that is being closed until
+            // it has read its end.
             #expect((1...6).contains(target.connectionsAtMost))
         }
     }

@@ -63,8 +63,9 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// Preferences stop to count when they have kept the transfer waiting for this many seconds, or
     /// its deadline comes near. 0 or more, and finite.
     public var waiveAfter: Double = PreferenceExpiry.defaultSeconds
-    /// The transfer begins at a moment that is chosen once, up to so many seconds after it may: from
-    /// its earliest begin, and from each opening of its windows on, of which it takes half at most.
+    /// The transfer begins at a moment that is chosen once, up to so many seconds after it may:
+    /// from its earliest begin, and from each opening of its windows on, of which it takes half at
+    /// most.
     /// ``Transfer/earliestBegin`` is the moment that was chosen. 0 = at once; at most 7 days.
     public var spread: Double = 0
     /// The name may come from the server's `Content-Disposition`.
