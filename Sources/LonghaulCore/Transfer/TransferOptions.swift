@@ -73,8 +73,8 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// The file's modification time is that of the server's file (Last-Modified, MDTM; curl's
     /// `--remote-time`).
     public var remoteTime: Bool = false
-    /// The file at the destination is the beginning of this one, as another program has left it: its
-    /// bytes are kept, where the server and an overlap at their end prove them. Otherwise the
+    /// The file at the destination is the beginning of this one, as another program has left it:
+    /// its bytes are kept, where the server and an overlap at their end prove them. Otherwise the
     /// transfer fails, and the file stays as it is.
     public var continues: Bool = false
     /// That file; `nil` = there was none.

@@ -54,7 +54,7 @@ extension DiskFiles {
             }
             // A disk without such times keeps the file all the same.
             if let modified = order.modified { part.setModified(modified) }
-            let policy = mayReplace(order) ? .overwrite : order.policy
+            let policy = order.mayReplace ? .overwrite : order.policy
             parts.append(
                 (fetch, FinishItem(part: part, name: name, policy: policy), order.wanted))
         }
@@ -62,15 +62,6 @@ extension DiskFiles {
         for (part, outcome) in zip(parts, outcomes) {
             report(part.fetch, event(for: outcome, part.item, wanted: part.wanted))
         }
-    }
-
-    /// The file of another program that the download went on with is still what it was.
-    private func mayReplace(_ order: PublicationOrder) -> Bool {
-        guard let kept = order.continued, kept.path == order.destination,
-            let file = FileInspection.file(at: kept.path)
-        else { return false }
-        return file.identity == kept.identity && file.size == kept.length
-            && file.touched == kept.finishedAt
     }
 
     private func event(
@@ -116,5 +107,16 @@ extension DiskFiles {
             return .occupied(
                 next: item.part.directory.path(of: portable), LocalFault(refusal))
         }
+    }
+}
+
+extension PublicationOrder {
+    /// The file of another program that the download went on with is still what it was.
+    fileprivate var mayReplace: Bool {
+        guard let kept = continued, kept.path == destination,
+            let file = FileInspection.file(at: kept.path)
+        else { return false }
+        return file.identity == kept.identity && file.size == kept.length
+            && file.touched == kept.finishedAt
     }
 }
