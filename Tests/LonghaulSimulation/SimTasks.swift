@@ -515,8 +515,8 @@ final class SimTasks {
             add(counted[task.key], repetition.interval + skipped + repetition.slack)
             // One that replaces another goes on with the windows of its own.
             if counted[task.key] != nil { add(task.submitted, repetition.slack) }
-            // It may have run beyond the window of the next one. Where it began after it ended, by a
-            // clock that was set back meanwhile, the engine counts from its end.
+            // It may have run beyond the window of the next one. Where it began after it ended, by
+            // a clock that was set back meanwhile, the engine counts from its end.
             let isBackwards = task.begun.map { $0.wall > task.ended?.wall ?? $0.wall } ?? false
             add(task.ended, repetition.slack + (isBackwards ? repetition.interval : 0))
         }

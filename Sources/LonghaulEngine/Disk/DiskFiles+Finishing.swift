@@ -54,12 +54,10 @@ extension DiskFiles {
             }
             // A disk without such times keeps the file all the same.
             if let modified = order.modified { part.setModified(modified) }
-            let policy = order.mayReplace ? .overwrite : order.policy
-            parts.append(
-                (fetch, FinishItem(part: part, name: name, policy: policy), order.wanted))
+            let item = FinishItem(part: part, name: name, policy: order.finalPolicy)
+            parts.append((fetch, item, order.wanted))
         }
-        let outcomes = GroupCommit.publish(parts.map(\.item))
-        for (part, outcome) in zip(parts, outcomes) {
+        for (part, outcome) in zip(parts, GroupCommit.publish(parts.map(\.item))) {
             report(part.fetch, event(for: outcome, part.item, wanted: part.wanted))
         }
     }
@@ -79,8 +77,7 @@ extension DiskFiles {
                     like: isRefused ? FileNaming.portable(name) : name, in: directory
                 ).map(directory.path(of:))
             }
-            // A transfer that may replace files is blocked only by a directory, a device or the
-            // like.
+            // Only a directory, a device or the like blocks a transfer that may replace files.
             let advice =
                 item.policy == .overwrite
                 ? "it is no file but a device, a pipe or a socket: move it away and resume"
@@ -111,12 +108,13 @@ extension DiskFiles {
 }
 
 extension PublicationOrder {
-    /// The file of another program that the download went on with is still what it was.
-    fileprivate var mayReplace: Bool {
+    /// A file of another program that the download went on with is replaced if it is still what it
+    /// was.
+    fileprivate var finalPolicy: ExistingFilePolicy {
         guard let kept = continued, kept.path == destination,
-            let file = FileInspection.file(at: kept.path)
-        else { return false }
-        return file.identity == kept.identity && file.size == kept.length
-            && file.touched == kept.finishedAt
+            let file = FileInspection.file(at: kept.path), file.identity == kept.identity,
+            file.size == kept.length, file.touched == kept.finishedAt
+        else { return policy }
+        return .overwrite
     }
 }
