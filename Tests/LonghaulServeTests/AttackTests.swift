@@ -9,14 +9,14 @@ import Testing
     /// A name of others that was bound to this address.
     @Test(arguments: ["evil.example", "evil.example:6800", "127.0.0.1.evil.example", "", "a b"])
     func rebinding(host: String) async throws {
-        let served = try await AttackTests.home.value
+        let served = try await ServedHome.start()
         let answer = try served.send("GET", "/v1/status", host: host)
         #expect(answer.status == 403 || answer.status == 400, "\(answer)")
     }
 
     @Test(arguments: ["127.0.0.1", "localhost:1", "[::1]:80", "192.168.1.2"])
     func ownNames(host: String) async throws {
-        let served = try await AttackTests.home.value
+        let served = try await ServedHome.start()
         #expect(try served.send("GET", "/v1/status", host: host).status == 200)
     }
 
@@ -25,7 +25,7 @@ import Testing
         ["Sec-Fetch-Site: same-site"], ["Origin: http://127.0.0.1:1"],
     ])
     func requestsOfOtherSites(fields: [String]) async throws {
-        let served = try await AttackTests.home.value
+        let served = try await ServedHome.start()
         for (method, path, body) in [
             ("GET", "/v1/status", ""), ("POST", "/v1/transfers", Self.add),
             ("POST", "/jsonrpc", #"{"id":1,"method":"aria2.pauseAll"}"#), ("GET", "/", ""),
@@ -65,7 +65,7 @@ import Testing
         #"{"url":"http://h/a","cookies":"/etc/passwd"}"#,
     ])
     func filesElsewhere(body: String) async throws {
-        let served = try await AttackTests.home.value
+        let served = try await ServedHome.start()
         try? FileManager.default.createSymbolicLink(
             atPath: served.home.file("link"), withDestinationPath: "/tmp")
         let answer = try served.send("POST", "/v1/transfers", body)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func filesElsewhereOverRPC() async throws {
-        let served = try await AttackTests.home.value
+        let served = try await ServedHome.start()
         let error = try served.call("aria2.addUri", #"[["http://h/a"],{"dir":"/etc"}]"#)
         #expect(error["code"] == 1 && error["message"].string?.contains("not below") == true)
         let global = try served.call("aria2.changeGlobalOption", #"[{"dir":"/etc"}]"#)
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func largeRequestsAreRefused() async throws {
-        let served = try await AttackTests.home.value
+        let served = try await ServedHome.start()
         let large = try served.raw(
             "POST /v1/transfers HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n{")
         #expect(large.hasPrefix("HTTP/1.1 413"))
@@ -146,7 +146,7 @@ import Testing
         let home = try LonghaulHome()
         let open = try await ServedHome.serve(home, ["--listen", "0.0.0.0:0"]).wait()
         #expect(open.status == 5 && open.errors.contains("secret"), "\(open.errors)")
-        let served = try await AttackTests.home.value
+        let served = try await ServedHome.start()
         let taken = try await ServedHome.serve(home, ["--listen", "127.0.0.1:\(served.port)"])
             .wait()
         #expect(taken.status == 5 && taken.errors.contains("taken"), "\(taken.errors)")
@@ -155,6 +155,4 @@ import Testing
         let help = try await ServedHome.serve(home, ["--help"]).wait()
         #expect(help.status == 0 && help.output.contains("--secret-file"), "\(help.output)")
     }
-
-    private static let home = Task { try await ServedHome.start() }
 }

@@ -47,7 +47,7 @@ import Testing
         (#"{"id":"a","method":"aria2.addUri","params":[["http://h/a"],{"split":"x"}]}"#, 400, 1),
     ])
     func errors(body: String, status: Int, code: Int) async throws {
-        let served = try await RPCTests.home.value
+        let served = try await ServedHome.start()
         let answer = try served.send("POST", "/jsonrpc", body)
         #expect(answer.status == status)
         #expect(try answer.json["error"]["code"] == .int(code), "\(answer.body)")
@@ -55,7 +55,7 @@ import Testing
 
     /// As Homarr asks: text/plain, ids that are texts, keys that Longhaul has not.
     @Test func otherSpellings() async throws {
-        let served = try await RPCTests.home.value
+        let served = try await ServedHome.start()
         let call =
             #"{"jsonrpc":"2.0","id":"homarr","method":"system.listMethods","params":["token:x"]}"#
         let answer = try served.send("POST", "/jsonrpc", call, ["Content-Type: text/plain"])
@@ -96,6 +96,4 @@ import Testing
         #expect(option["out"] == "z" && option["max-tries"] == "3", "\(option)")
         try await served.stop()
     }
-
-    private static let home = Task { try await ServedHome.start() }
 }

@@ -79,15 +79,10 @@ import Testing
         ("GET", "/v1/jobs/none", "", 404), ("POST", "/v1/transfers/9/odd", "", 404),
     ])
     func refusals(method: String, path: String, body: String, status: Int) async throws {
-        let served = try await Refusing.home.value
+        let served = try await ServedHome.start()
         let answer = try served.send(method, path, body)
         #expect(answer.status == status, "\(answer)")
         #expect(try answer.json["error"]["message"].string != nil)
-    }
-
-    /// One server for all of them.
-    private enum Refusing {
-        static let home = Task { try await ServedHome.start() }
     }
 
     /// Each documented path answers as it is documented.
