@@ -39,6 +39,7 @@ struct StreamedGet {
         thread.stop()
         discard(id, queue)
         if let signal = try watching.get() {
+            thread.settle()
             // The thread may wait for a reader.
             try? console.flush()
             if signal != Signals.interrupt { OwnProcess.end(by: signal) }
@@ -121,6 +122,13 @@ private final class StreamThread: Sendable {
             ThreadSleep.seconds(Limits.blindPollSeconds)
         }
         return nil
+    }
+
+    /// Waits a second at most, so that the reader's row is removed.
+    func settle() {
+        for _ in 0..<Int(1 / Limits.blindPollSeconds) where !hasEnded {
+            ThreadSleep.seconds(Limits.blindPollSeconds)
+        }
     }
 
     func status(_ console: Console) throws -> ExitStatus {

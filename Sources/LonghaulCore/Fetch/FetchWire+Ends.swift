@@ -87,7 +87,7 @@ extension FetchWire {
         switch failure.kind {
         case .restartFromZero where segment.ask.isAdopting:
             return tryElsewhere(
-                FailureTable.notContinued(failure.restart ?? .noBytes), context, &step)
+                Failure.notContinued(failure.restart ?? .noBytes), context, &step)
         case .restartFromZero where segment.ask.isForMirror:
             // Only the transfer's own URL may discard the bytes held.
             if segments.isEmpty {
@@ -181,7 +181,7 @@ extension FetchWire {
         }
         let ask = ended.segment.ask
         if ask.isAdopting, frame.bytes.adopted != nil, ended.segment.decision != .redirect {
-            return tryElsewhere(FailureTable.notContinued(.noBytes), context, &step)
+            return tryElsewhere(Failure.notContinued(.noBytes), context, &step)
         }
         switch ended.segment.decision {
         case .alreadyComplete(let length)?:

@@ -66,9 +66,9 @@ extension FetchWire {
         case .stay: preconditionFailure("a source that is not slow is not left")
         case .tooSlow:
             return tryElsewhere(
-                FailureTable.slow(frame.target.request.options.minRate), context, &step)
+                Failure.slow(frame.target.request.options.minRate), context, &step)
         case .leave(let index):
-            frame.run.sourceFailed(FailureTable.slow(nil))
+            frame.run.sourceFailed(Failure.slow(nil))
             while frame.bytes.state.source % frame.target.sources.count != index {
                 frame.bytes.nextSource(in: frame.target)
             }
@@ -79,7 +79,7 @@ extension FetchWire {
     }
 }
 
-extension FailureTable {
+extension Failure {
     /// The source is slower than the user wants; `nil` = than another one was.
     static func slow(_ floor: Int64?) -> Failure {
         let bound = floor.map { "\(SizeText.shown($0))/s" } ?? "another source"

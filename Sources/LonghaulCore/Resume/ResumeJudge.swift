@@ -375,9 +375,9 @@ extension ResumeJudgement {
     fileprivate var adopting: ResumeJudgement {
         switch decision {
         case .restart(let reason, _), .restartFromZero(let reason):
-            ResumeJudgement(.fail(FailureTable.notContinued(reason)))
+            ResumeJudgement(.fail(Failure.notContinued(reason)))
         case .fresh, .skip, .dropSegment:
-            ResumeJudgement(.fail(FailureTable.notContinued(.noBytes)))
+            ResumeJudgement(.fail(Failure.notContinued(.noBytes)))
         case .append, .alreadyComplete, .redirect, .empty, .fail: self
         }
     }
