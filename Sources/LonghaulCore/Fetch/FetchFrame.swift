@@ -47,26 +47,18 @@ package struct FetchFrame: Sendable {
         }
     }
 
-    // MARK: - Sources
-
-    var url: String { target.url(ofSource: bytes.state.source) }
-    var isAtOwnOrigin: Bool { url == target.request.url }
-
-    /// Memory of the source in use: lessons about a mirror are not about the own origin.
-    func asked(_ context: FetchContext) -> OriginMemory? {
-        isAtOwnOrigin ? context.origin : context.mirrors[url]
+    /// What the head of an answer means for the bytes held.
+    func judgement(of head: ResponseHead, for ask: RangeRequest) -> ResumeJudgement {
+        judge(
+            ask, head, pinned: bytes.state.validator, maxSize: target.request.options.maxSize)
     }
 
-    func blame(_ failure: Failure, _ context: FetchContext, _ step: inout FetchStep) {
-        guard let origin = asked(context) else { return }
-        step.writes.append(
-            .originFailed(origin: origin.origin, failure, gained: run.progress(bytes)))
-    }
-
-    /// The origin's throughput, for planning, from transfers long enough to tell.
-    func noteThroughput(_ context: FetchContext, _ step: inout FetchStep) {
-        guard let origin = asked(context) else { return }
-        let write = run.worked(at: origin, bytes, now: context.now.monotonic)
-        step.writes += [write].compactMap(\.self)
+    /// The request as it goes to the source in use.
+    func addressed(_ ask: RangeRequest) -> RangeRequest {
+        var ask = ask
+        ask.isForMirror = !isAtOwnOrigin
+        ask.isForNoPage = ask.proof != .nothingHeld && FileNaming.isOfNoPage(target.destination)
+        ask.names = bytes.names(of: target.request)
+        return ask
     }
 }

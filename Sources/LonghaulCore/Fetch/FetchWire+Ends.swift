@@ -130,11 +130,7 @@ extension FetchWire {
     private mutating func askInTime(
         _ context: FetchContext, _ step: inout FetchStep
     ) -> WireOutcome? {
-        if let pause = frame.run.pause, frame.run.isToPause(at: context.now.wall),
-            frame.target.sources.count == 1
-        {
-            return .leave(.pause(pause))
-        }
+        if let pause = frame.pause(at: context.now.wall) { return .leave(.pause(pause)) }
         askNext(context, &step)
         return nil
     }
@@ -151,24 +147,11 @@ extension FetchWire {
             frame.blame(failure, context, &step)
             frame.run.exemptOrigin()
         }
-        if segments.isEmpty, isAtNextSource(context) {
-            frame.run.moved(received: frame.bytes.state.bytesFetched, at: context.now.monotonic)
+        if segments.isEmpty, frame.moveToNextSource(context) {
             askNext(context, &step)
             return nil
         }
         return .leave(frame.run.leaving(after: failure))
-    }
-
-    /// Moves to the next source that may be asked. A source that is left alone for now counts as
-    /// failed.
-    private mutating func isAtNextSource(_ context: FetchContext) -> Bool {
-        while frame.run.sourcesFailed < frame.target.sources.count {
-            frame.bytes.nextSource(in: frame.target)
-            guard let origin = asked(context), origin.isCooling(at: context.now.wall)
-            else { return true }
-            frame.run.sourceFailed(FailureTable.leftAlone(origin, now: context.now.wall))
-        }
-        return false
     }
 
     /// An answer without use: complete, unusable, or empty.

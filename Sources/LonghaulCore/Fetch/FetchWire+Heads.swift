@@ -5,9 +5,7 @@ extension FetchWire {
     ) {
         guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
         let segment = segments[index]
-        let judgement = judge(
-            segment.ask, head, pinned: frame.bytes.state.validator,
-            maxSize: frame.target.request.options.maxSize)
+        let judgement = frame.judgement(of: head, for: segment.ask)
         segments[index].head = head
         frame.bytes.isLengthAdvice = head.scheme == .ftp
         heard(index, at: context.now.monotonic)
@@ -53,9 +51,7 @@ extension FetchWire {
         guard let index = segments.firstIndex(where: { $0.key == key }), segments[index].isOpen
         else { return }
         let segment = segments[index]
-        let judgement = judge(
-            segment.ask, head, pinned: frame.bytes.state.validator,
-            maxSize: frame.target.request.options.maxSize)
+        let judgement = frame.judgement(of: head, for: segment.ask)
         let decision = judgement.decision
         func accept(_ plan: BodyPlan? = nil) {
             segments[index].head = head

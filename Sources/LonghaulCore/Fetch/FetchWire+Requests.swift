@@ -5,40 +5,16 @@ extension FetchWire {
         precondition(segments.isEmpty, "the first request of a round goes out alone")
         // The body of this request may be small, and let in at once: the emptying would lose it.
         if isEmptying { return }
-        if let adopted = frame.bytes.adopted {
-            var ask = RangeRequest(
-                proof: .overlap, position: adopted, overlap: min(adopted, Limits.overlapBytes))
-            ask.isAdopting = true
-            return send(ask, isParallel: false, context, &step)
-        }
-        if let fromZero {
-            let ask = RangeRequest.wholeFile(
-                because: fromZero, held: frame.bytes.have, validator: frame.bytes.state.validator,
-                // Answers without a byte say nothing against those that are held.
-                trustHeld: fromZero == .noBytes, heldCoding: frame.bytes.state.contentCoding)
-            send(ask, isParallel: false, context, &step)
-            return
-        }
-        let gap =
-            (maySplit ? frame.bytes.nextMissing(from: frame.target.readFrom) : nil)
-            ?? frame.bytes.firstGap
-        let ask = RangeRequest.plan(
-            from: gap.start, to: gap.end, held: frame.bytes.have,
-            validator: frame.bytes.state.validator,
-            origin: frame.bytes.ways(of: asked(context) ?? context.origin),
-            scheme: ResponseHead.Scheme(of: url),
-            heldCoding: frame.bytes.state.contentCoding)
+        let ask = frame.bytes.nextAsk(
+            fromZero: fromZero, readFrom: maySplit ? frame.target.readFrom : nil,
+            origin: asked(context) ?? context.origin, scheme: ResponseHead.Scheme(of: url))
         send(ask, isParallel: false, context, &step)
     }
 
     mutating func send(
         _ ask: RangeRequest, isParallel: Bool, _ context: FetchContext, _ step: inout FetchStep
     ) {
-        var ask = ask
-        ask.isForMirror = !isAtOwnOrigin
-        ask.isForNoPage =
-            ask.proof != .nothingHeld && FileNaming.isOfNoPage(frame.target.destination)
-        ask.names = frame.bytes.names(of: frame.target.request)
+        let ask = frame.addressed(ask)
         let key = frame.beginRequest(at: context.now.monotonic)
         assert(!segments.contains { $0.key == key }, "a request has a key of its own")
         segments.append(
@@ -102,11 +78,9 @@ extension FetchWire {
         _ piece: SegmentPlanner.Start, _ context: FetchContext, _ step: inout FetchStep
     ) {
         let range = piece.range
-        let ask = RangeRequest.plan(
+        let ask = frame.bytes.ask(
             from: range.lowerBound, to: piece.toEnd ? nil : range.upperBound,
-            held: frame.bytes.have,
-            validator: frame.bytes.state.validator, origin: asked(context), scheme: .http,
-            heldCoding: frame.bytes.state.contentCoding)
+            origin: asked(context), scheme: .http)
         // Without If-Range two versions could meet in one file.
         guard ask.isConditional, frame.bytes.rangesProven || asked(context)?.ignoresRanges != true
         else {
@@ -118,10 +92,8 @@ extension FetchWire {
 
     /// Another sample may lead to another connection.
     var isTryingConnections: Bool {
-        frame.bytes.state.bytesTotal.map {
-            frame.connections.isTrying(for: frame.target, total: $0)
-        } == true
-            && maySplit
+        guard maySplit, let total = frame.bytes.state.bytesTotal else { return false }
+        return frame.connections.isTrying(for: frame.target, total: total)
     }
 
     /// No more than work without it, for a while.

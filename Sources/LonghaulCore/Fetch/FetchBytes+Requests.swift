@@ -1,0 +1,37 @@
+/// What is asked for next of the bytes that are missing.
+extension FetchBytes {
+    /// The first request of a round.
+    ///
+    /// - Parameters:
+    ///   - fromZero: Why the whole is asked for, whatever is held.
+    ///   - readFrom: Where a program reads, if what it needs is asked for first.
+    ///   - origin: The memory of the source that is asked.
+    func nextAsk(
+        fromZero: RestartReason?, readFrom: Int64?, origin: OriginMemory,
+        scheme: ResponseHead.Scheme
+    ) -> RangeRequest {
+        if let adopted {
+            var ask = RangeRequest(
+                proof: .overlap, position: adopted, overlap: min(adopted, Limits.overlapBytes))
+            ask.isAdopting = true
+            return ask
+        }
+        if let fromZero {
+            return RangeRequest.wholeFile(
+                because: fromZero, held: have, validator: state.validator,
+                // Answers without a byte say nothing against those that are held.
+                trustHeld: fromZero == .noBytes, heldCoding: state.contentCoding)
+        }
+        let gap = nextMissing(from: readFrom) ?? firstGap
+        return ask(from: gap.start, to: gap.end, origin: ways(of: origin), scheme: scheme)
+    }
+
+    /// The request for a range of them; `nil` = to the end of the file.
+    func ask(
+        from start: Int64, to end: Int64?, origin: OriginMemory?, scheme: ResponseHead.Scheme
+    ) -> RangeRequest {
+        RangeRequest.plan(
+            from: start, to: end, held: have, validator: state.validator, origin: origin,
+            scheme: scheme, heldCoding: state.contentCoding)
+    }
+}

@@ -1,0 +1,113 @@
+/// The sources of a fetch: the transfer's own URL and its mirrors.
+extension FetchFrame {
+    var url: String { target.url(ofSource: bytes.state.source) }
+    var isAtOwnOrigin: Bool { url == target.request.url }
+
+    /// Memory of the source in use: lessons about a mirror are not about the own origin.
+    func asked(_ context: FetchContext) -> OriginMemory? { memory(of: url, context) }
+
+    private func memory(of url: String, _ context: FetchContext) -> OriginMemory? {
+        url == target.request.url ? context.origin : context.mirrors[url]
+    }
+
+    func blame(_ failure: Failure, _ context: FetchContext, _ step: inout FetchStep) {
+        guard let origin = asked(context) else { return }
+        step.writes.append(
+            .originFailed(origin: origin.origin, failure, gained: run.progress(bytes)))
+    }
+
+    /// The origin's throughput, for planning, from transfers long enough to tell.
+    func noteThroughput(_ context: FetchContext, _ step: inout FetchStep) {
+        guard let origin = asked(context) else { return }
+        let write = run.worked(at: origin, bytes, now: context.now.monotonic)
+        step.writes += [write].compactMap(\.self)
+    }
+
+    /// The pause that the only source has asked for, and that is not over yet.
+    func pause(at now: Timestamp) -> AskedPause? {
+        run.isToPause(at: now) && target.sources.count == 1 ? run.pause : nil
+    }
+
+    // MARK: - The next source
+
+    /// Moves to the next source that may be asked. A source that is left alone for now counts as
+    /// failed. Returns whether there is one.
+    mutating func moveToNextSource(_ context: FetchContext) -> Bool {
+        while run.sourcesFailed < target.sources.count {
+            bytes.nextSource(in: target)
+            guard let origin = asked(context), origin.isCooling(at: context.now.wall) else {
+                run.moved(received: bytes.state.bytesFetched, at: context.now.monotonic)
+                return true
+            }
+            run.sourceFailed(FailureTable.leftAlone(origin, now: context.now.wall))
+        }
+        return false
+    }
+
+    /// Leaves the source in use for the one of this index.
+    mutating func move(toSource index: Int, for failure: Failure, at now: Instant) {
+        assert(target.sources.indices.contains(index), "a measured source is one of the transfer's")
+        run.sourceFailed(failure)
+        while bytes.state.source % target.sources.count != index {
+            bytes.nextSource(in: target)
+        }
+        run.moved(received: bytes.state.bytesFetched, at: now)
+    }
+
+    // MARK: - Slow sources
+
+    /// Measures the source in use, and records the rate of a slow one. Returns `nil` unless it is
+    /// to be left.
+    ///
+    /// - Parameter refusesRanges: An answer has told that no part of the file may be asked for.
+    mutating func slowness(
+        refusesRanges: Bool, _ context: FetchContext, _ step: inout FetchStep
+    ) -> SourceSpeed? {
+        guard
+            let rate = run.recentRate.measure(
+                received: bytes.state.bytesFetched, at: context.now.monotonic)
+        else { return nil }
+        let options = target.request.options
+        let mayLeave = !refusesRanges && mayLeave(context)
+        let floor = options.minRate.flatMap { $0 < options.limitRate ?? .max ? $0 : nil }
+        let speed = SourceSpeed.judge(
+            rate: rate, floor: floor, others: mayLeave ? ratesElsewhere(context) : [:])
+        switch speed {
+        case .stay: return nil
+        case .tooSlow, .leave: break
+        }
+        if let origin = asked(context) {
+            step.writes.append(
+                .originWorked(
+                    origin: origin.origin, bytesPerSecond: rate,
+                    http2: run.lastHTTPVersion >= 20))
+        }
+        return speed
+    }
+
+    /// A better source may take over, and nothing is lost by that. Each source is left once in a
+    /// run, and the last one is kept. A transfer that holds itself back tells nothing about its
+    /// source.
+    private func mayLeave(_ context: FetchContext) -> Bool {
+        let options = target.request.options
+        if options.limitRate != nil || options.yields ?? target.request.isDiscretionary {
+            return false
+        }
+        guard run.sourcesFailed + 1 < target.sources.count, let validator = bytes.state.validator
+        else { return false }
+        return validator.length != nil && asked(context)?.ignoresRanges != true
+    }
+
+    /// The rates of sources at other origins that may be asked.
+    private func ratesElsewhere(_ context: FetchContext) -> [Int: Double] {
+        var rates: [Int: Double] = [:]
+        let own = asked(context)?.origin
+        for (index, url) in target.sources.enumerated() {
+            guard let memory = memory(of: url, context), memory.origin != own,
+                !memory.isCooling(at: context.now.wall), let rate = memory.bytesPerSecond
+            else { continue }
+            rates[index] = rate
+        }
+        return rates
+    }
+}
