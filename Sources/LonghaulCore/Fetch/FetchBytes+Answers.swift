@@ -1,18 +1,5 @@
 /// Effect of answers without a byte, and of other names for the version, on the next request.
 extension FetchBytes {
-    /// The memory of the origin, as the next request uses it. The behaviour of a proxy is not
-    /// remembered: after an answer that brought nothing the next rung of the ladder is tried all
-    /// the same.
-    func ways(of origin: OriginMemory) -> OriginMemory {
-        var ways = origin
-        if state.emptyAnswers > 0 {
-            ways.mishandlesIfRange = true
-        } else if have.count <= Limits.ifRangeTrialBytes {
-            ways.mishandlesIfRange = false
-        }
-        return ways
-    }
-
     /// Meaning of another name for the version.
     func names(of request: TransferRequest) -> RangeRequest.Names {
         if request.options.checksum != nil { return .yieldToDigest }

@@ -34,4 +34,17 @@ extension FetchBytes {
             from: start, to: end, held: have, validator: state.validator, origin: origin,
             scheme: scheme, heldCoding: state.contentCoding)
     }
+
+    /// The memory of the origin, as the next request uses it. The behaviour of a proxy is not
+    /// remembered: after an answer that brought nothing the next rung of the ladder is tried all
+    /// the same.
+    func ways(of origin: OriginMemory) -> OriginMemory {
+        var ways = origin
+        if state.emptyAnswers > 0 {
+            ways.mishandlesIfRange = true
+        } else if have.count <= Limits.ifRangeTrialBytes {
+            ways.mishandlesIfRange = false
+        }
+        return ways
+    }
 }
