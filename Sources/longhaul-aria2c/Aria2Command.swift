@@ -95,10 +95,8 @@ enum Aria2Command {
 
     /// The program of this name beside this one.
     private static func become(_ name: String, _ words: [String]) throws -> LonghaulError {
-        let own = BackgroundEngine.installedExecutable() ?? BackgroundEngine.ownExecutable()
-        let directory = PathParts.split(DiskSpace.realPath(own))?.directory ?? "."
-        let program = PathParts.join(directory, name)
-        let failure = OwnProcess.become(program, words.map { Array($0.utf8) })
+        let (program, failure) = BackgroundEngine.becomeProgram(
+            name, words.map { Array($0.utf8) })
         return LonghaulError(.unavailable, "\(program) cannot be started: \(failure.reason)")
     }
 }

@@ -21,11 +21,9 @@ struct Serve: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        let own = BackgroundEngine.installedExecutable() ?? BackgroundEngine.ownExecutable()
-        let program = (PathParts.split(own)?.directory ?? ".") + "/longhaul-serve"
-        // As they came: a path may be no UTF-8.
+        // The arguments are passed on as bytes: a path may not be UTF-8.
         let words = OwnProcess.arguments.drop { $0 != Array("serve".utf8) }.dropFirst()
-        let failure = OwnProcess.become(program, Array(words))
+        let (program, failure) = BackgroundEngine.becomeProgram("longhaul-serve", Array(words))
         throw LonghaulError(
             .unavailable,
             "\(program) cannot be started: \(failure.reason); it is built by "

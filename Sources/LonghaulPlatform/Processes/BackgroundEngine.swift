@@ -51,6 +51,16 @@ package enum BackgroundEngine {
         return path.hasSuffix(gone) ? String(path.dropLast(gone.count)) : path
     }
 
+    /// Runs the program of this name that stands beside this one, in this process. Returns its path
+    /// and the reason only when it cannot be started.
+    package static func becomeProgram(
+        _ name: String, _ arguments: [[UInt8]]
+    ) -> (path: String, failure: SystemFailure) {
+        let own = installedExecutable() ?? ownExecutable()
+        let path = PathParts.join(PathParts.split(own)?.directory ?? ".", name)
+        return (path, OwnProcess.become(path, arguments))
+    }
+
     /// Waits for the process's end in the background, so that no zombie is left in a long-lived
     /// program.
     package static func reap(_ pid: Int32) {
