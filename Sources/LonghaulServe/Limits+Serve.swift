@@ -28,8 +28,8 @@ extension Limits {
     static let servedPage = 100
     /// Transfers of a list at most.
     static let servedPageMaximum = 1000
-    /// Transfers that `tellStopped` and the search look through.
-    static let rpcEndedMaximum = 1000
+    /// Transfers that a list, the search and the notices of aria2's RPC look through.
+    static let rpcListMaximum = 1000
     /// Calls of `system.multicall` and of a batch.
     static let rpcCallsMaximum = 1000
     /// Pieces of a file that are told at most.

@@ -12,7 +12,7 @@ extension TransferChange {
         self.init()
         var change = TransferChange()
         var last: (RequestField, FieldInput)?
-        do {
+        try JSONProblem.asUsage {
             var scanner = JSONScanner(json)
             try scanner.object { key, scanner in
                 switch key {
@@ -44,12 +44,6 @@ extension TransferChange {
                 let source = FieldSource(name: field.key, context)
                 try change.fields.read(field, input, source, begin: begin)
             }
-        } catch let problem as JSONProblem {
-            throw .usage(TerminalText.shown(problem.description))
-        } catch let error as LonghaulError {
-            throw error
-        } catch {
-            throw .usage("\(error)")
         }
         if change == TransferChange() { throw .usage("nothing is to be changed") }
         self = change

@@ -20,7 +20,7 @@ package struct JSONRequest {
         _ line: UnsafeBufferPointer<UInt8>
     ) throws(LonghaulError) -> TransferRequest {
         var fields = Fields(request: template.request)
-        do {
+        try JSONProblem.asUsage {
             var scanner = JSONScanner(line)
             try scanner.object { key, scanner in
                 if try readMember(key, &scanner, into: &fields) { return }
@@ -31,12 +31,6 @@ package struct JSONRequest {
             if let (field, input) = fields.last {
                 try field.read(input, FieldSource(name: field.key, context), &fields.request)
             }
-        } catch let problem as JSONProblem {
-            throw .usage(TerminalText.shown(problem.description))
-        } catch let error as LonghaulError {
-            throw error
-        } catch {
-            throw .usage("\(error)")
         }
         guard let url = fields.url else { throw .usage("the url is missing") }
         fields.request.url = url

@@ -324,3 +324,20 @@ package struct JSONProblem: Error, Hashable, CustomStringConvertible {
 
     package var description: String { "\(message) at byte \(byte)" }
 }
+
+extension JSONProblem {
+    /// Runs a reader of JSON. What is wrong in the text becomes a usage error.
+    package static func asUsage<Value>(
+        _ read: () throws -> Value
+    ) throws(LonghaulError) -> Value {
+        do {
+            return try read()
+        } catch let problem as JSONProblem {
+            throw .usage(TerminalText.shown(problem.description))
+        } catch let error as LonghaulError {
+            throw error
+        } catch {
+            throw .usage("\(error)")
+        }
+    }
+}

@@ -79,8 +79,8 @@ extension Router {
         var one: Int64?
         var session: String?
         try call.request.body.withUnsafeBufferPointer { bytes in
-            var scanner = JSONScanner(bytes)
-            do {
+            try JSONProblem.asUsage {
+                var scanner = JSONScanner(bytes)
                 try scanner.object { key, scanner in
                     switch key {
                     case "through": through = try scanner.integer()
@@ -90,8 +90,6 @@ extension Router {
                     }
                 }
                 try scanner.end()
-            } catch let problem as JSONProblem {
-                throw LonghaulError.usage(TerminalText.shown(problem.description))
             }
         }
         var count = 1

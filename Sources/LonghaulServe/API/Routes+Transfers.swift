@@ -138,19 +138,17 @@ extension Router {
     private static func addTransfers(_ call: RouteCall) throws -> ServedAnswer {
         let reader = JSONRequest(template: call.queue.template(), context: call.queue.context())
         let requests = try call.request.body.withUnsafeBufferPointer { bytes in
-            var requests: [TransferRequest] = []
-            var scanner = JSONScanner(bytes)
-            do {
+            try JSONProblem.asUsage {
+                var requests: [TransferRequest] = []
+                var scanner = JSONScanner(bytes)
                 if !scanner.isArray() { return [try reader.request(bytes)] }
                 try scanner.array { scanner in
                     let text = Array(try scanner.raw().utf8)
                     requests.append(try text.withUnsafeBufferPointer { try reader.request($0) })
                 }
                 try scanner.end()
-            } catch let problem as JSONProblem {
-                throw LonghaulError.usage(TerminalText.shown(problem.description))
+                return requests
             }
-            return requests
         }
         if requests.isEmpty { throw LonghaulError.usage("there is no request in it") }
         let ids = try call.queue.enqueue(requests).compactMap { $0 }

@@ -20,10 +20,7 @@ struct RPCChanges: Sendable {
             "aria2.pauseAll": pauseAll, "aria2.forcePauseAll": pauseAll,
             "aria2.unpause": change { try queue.queue.resume($0) },
             "aria2.unpauseAll": changeAll {
-                var filter = TransferFilter()
-                filter.states = [.paused]
-                filter.limit = Limits.rpcEndedMaximum
-                return try queue.queue.resume(.ids(try queue.queue.transfers(filter).map(\.id)))
+                try queue.queue.resume(.ids(try queue.queue.newest([.paused]).map(\.id)))
             },
             "aria2.retry": change { try queue.queue.retry($0) },
             "aria2.changeOption": { parameters in
@@ -44,9 +41,7 @@ struct RPCChanges: Sendable {
     private func add(_ parameters: RPCParameters) throws -> JSONPayload {
         let given = parameters.options(1)
         let request = try options.request(try parameters.strings(0), given)
-        guard let id = try queue.enqueue([request]).first ?? nil else {
-            throw LonghaulError(.destinationExists, "the file is there already")
-        }
+        let id = try queue.add(request)
         if given["pause"]?.first == "true" { _ = try queue.queue.pause(.ids([id])) }
         return .string(GID.text(id))
     }
@@ -105,11 +100,7 @@ struct RPCChanges: Sendable {
     @Sendable
     private func changePosition(_ parameters: RPCParameters) throws -> JSONPayload {
         let transfer = try queue.found(parameters)
-        var filter = TransferFilter()
-        filter.states = [.waiting, .paused]
-        filter.limit = Limits.rpcEndedMaximum
-        let list = try queue.queue.transfers(filter)
-        let waiting = list.reversed().map(\.id)
+        let waiting = try queue.queue.newest([.waiting, .paused]).reversed().map(\.id)
         guard let present = waiting.firstIndex(of: transfer.id) else {
             throw LonghaulError(
                 .noSuchTransfer, "GID \(GID.text(transfer.id)) is not among the waiting ones")

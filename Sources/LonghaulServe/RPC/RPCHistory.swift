@@ -37,19 +37,18 @@ struct RPCHistory: Sendable {
 
     /// The newest first.
     private func search(_ query: [String: [String]]) throws(LonghaulError) -> [Transfer] {
-        var filter = TransferFilter()
-        filter.limit = Limits.rpcEndedMaximum
+        let states: Set<TransferState>
         switch query["status"]?.first {
-        case "complete": filter.states = [.completed]
-        case "error": filter.states = [.failed]
-        case "removed": filter.states = [.cancelled]
-        case nil: filter.states = [.completed, .failed, .cancelled]
+        case "complete": states = [.completed]
+        case "error": states = [.failed]
+        case "removed": states = [.cancelled]
+        case nil: states = [.completed, .failed, .cancelled]
         case .some: return []
         }
         let pattern = query["pathLike"]?.first
         // Milliseconds since 1970.
         let since = query["since"]?.first.flatMap { Int64($0) }
-        return try queue.queue.transfers(filter).filter { transfer in
+        return try queue.queue.newest(states).filter { transfer in
             let isLike = pattern.map { LikePattern.matches(transfer.path, $0) } ?? true
             let isSince = since.map { (transfer.finishedAt?.milliseconds ?? 0) >= $0 } ?? true
             return isLike && isSince
@@ -71,9 +70,7 @@ struct RPCHistory: Sendable {
         let (mirrors, headers) = (transfer.options.mirrors, transfer.options.headers)
         request.options.mirrors = mirrors
         request.options.headers = headers.overridden(by: request.options.headers)
-        guard let id = try queue.enqueue([request]).first ?? nil else {
-            throw LonghaulError(.destinationExists, "the file is there already")
-        }
+        let id = try queue.add(request)
         return ["gid": .string(GID.text(id)), "strategy": "source-uri"]
     }
 }

@@ -39,7 +39,7 @@ struct RPCReads: Sendable {
         [
             "aria2.tellStatus": { RPCStatus(try transfer($0)).json($0.keys(1)) },
             "aria2.tellActive": { parameters in
-                let active = try transfers([.running], Limits.rpcEndedMaximum)
+                let active = try queue.queue.newest([.running])
                 return .array(active.reversed().map { RPCStatus($0).json(parameters.keys(0)) })
             },
             "aria2.tellWaiting": { try slice([.waiting, .paused], $0) },
@@ -72,20 +72,11 @@ struct RPCReads: Sendable {
         try queue.found(parameters)
     }
 
-    private func transfers(
-        _ states: Set<TransferState>, _ limit: Int
-    ) throws(LonghaulError) -> [Transfer] {
-        var filter = TransferFilter()
-        filter.states = states
-        filter.limit = limit
-        return try queue.queue.transfers(filter)
-    }
-
     private func slice(
         _ states: Set<TransferState>, _ parameters: RPCParameters
     ) throws -> JSONPayload {
         let (offset, count) = (try parameters.integer(0), try parameters.integer(1))
-        let newestFirst = try transfers(states, Limits.rpcEndedMaximum)
+        let newestFirst = try queue.queue.newest(states)
         return .array(
             RPCSlice.of(newestFirst.reversed(), offset: offset, count: count).map {
                 RPCStatus($0).json(parameters.keys(2))
@@ -118,7 +109,27 @@ enum RPCSlice {
     }
 }
 
+extension TransferQueue {
+    /// The transfers of these states that a list has, the newest first.
+    func newest(_ states: Set<TransferState>) throws(LonghaulError) -> [Transfer] {
+        var filter = TransferFilter()
+        filter.states = states
+        filter.limit = Limits.rpcListMaximum
+        return try transfers(filter)
+    }
+}
+
 extension ServedQueue {
+    /// Records one request.
+    ///
+    /// - Throws: `destinationExists` where its file is there and is to be skipped.
+    func add(_ request: TransferRequest) throws(LonghaulError) -> TransferID {
+        guard let id = try enqueue([request]).first ?? nil else {
+            throw LonghaulError(.destinationExists, "the file is there already")
+        }
+        return id
+    }
+
     /// The transfer of a gid.
     func found(_ parameters: RPCParameters) throws(LonghaulError) -> Transfer {
         let id = try parameters.gid()

@@ -41,11 +41,9 @@ struct RPCNotices {
     /// The unfinished transfers that are compared.
     static func states(in queue: TransferQueue) throws(LonghaulError) -> [TransferID: TransferState]
     {
-        var filter = TransferFilter()
-        filter.states = [.waiting, .running, .paused]
-        filter.limit = Limits.rpcEndedMaximum
-        return Dictionary(
-            try queue.transfers(filter).map { ($0.id, $0.state) }, uniquingKeysWith: { $1 })
+        Dictionary(
+            try queue.newest([.waiting, .running, .paused]).map { ($0.id, $0.state) },
+            uniquingKeysWith: { $1 })
     }
 
     private static func text(_ name: String, _ id: TransferID) -> String {
