@@ -18,6 +18,8 @@ final class SimTasks {
     private var unhandled: [String: Int] = [:]
     /// Runs of refreshes in a row that brought nothing, at most.
     private var empty: [SimTask.Key: Int] = [:]
+    /// What that was when a run that was asked for brought something, until the next run ends.
+    private var putOff: [SimTask.Key: Int] = [:]
     private var urgencyLost: [String: Instant] = [:]
     var machine = SimTasks.machine(boot: 1)
     private var seen: World?
@@ -214,7 +216,10 @@ final class SimTasks {
         if task.counts, let begun = task.begun { counted[task.key] = begun }
         if run.result == .noData, task.request.kind == .refresh {
             empty[task.key, default: 0] += 1
+            putOff[task.key] = nil
         } else if run.result == .success, task.isLive {
+            // A run that was asked for leaves the next window where empty runs have put it.
+            putOff[task.key] = task.beganAsAsked ? empty[task.key] : nil
             empty[task.key] = 0
         }
         if task.firesAgain {
@@ -511,7 +516,8 @@ final class SimTasks {
         }
         if let repetition = task.request.repetition {
             // A run that somebody asked for counts for the window before which it was.
-            let skipped = repetition.interval(afterEmpty: empty[task.key] ?? 0)
+            let skipped = repetition.interval(
+                afterEmpty: max(empty[task.key] ?? 0, putOff[task.key] ?? 0))
             add(counted[task.key], repetition.interval + skipped + repetition.slack)
             // One that replaces another goes on with the windows of its own.
             if counted[task.key] != nil { add(task.submitted, repetition.slack) }
@@ -552,11 +558,7 @@ final class SimTasks {
             seen = nil
             return
         }
-        let visible = world.visible
-        var new = World(
-            power: visible.power.value, network: visible.network.value,
-            networkName: visible.network.identity.map { $0.connection ?? "" }, machine: machine,
-            engine: hosts.engine, at: now.monotonic)
+        var new = observed()
         if let old = seen {
             new.power = new.power ?? old.power
             new.network = new.network ?? old.network
@@ -591,15 +593,30 @@ final class SimTasks {
         seen = new
     }
 
+    private func observed() -> World {
+        let visible = world.visible
+        return World(
+            power: visible.power.value, network: visible.network.value,
+            networkName: visible.network.identity.map { $0.connection ?? "" }, machine: machine,
+            engine: hosts.engine, at: now.monotonic)
+    }
+
     /// The engine compares the world before it decides. A turn without a decision may have compared
     /// what is visible now: the next one tells nothing of a change.
     private func mayHaveCompared() {
-        let visible = world.visible
+        let new = observed()
         guard let old = seen,
-            old.power != visible.power.value || old.network != visible.network.value
-                || old.machine != machine
-                || old.networkName != visible.network.identity.map({ $0.connection ?? "" })
+            old.power != new.power || old.network != new.network || old.machine != new.machine
+                || old.networkName != new.networkName
         else { return }
+        let happened = triggers(from: old, to: new)
+        // What is due already settles anew where the change was told.
+        for (number, task) in entries
+        where task.isStanding && task.isLive && task.launch == nil && task.firedAt != nil
+            && !happened.isDisjoint(with: task.request.triggers)
+        {
+            entries[number]?.firedAt = now
+        }
         seen?.power = nil
         seen?.network = nil
         seen?.networkName = ""
