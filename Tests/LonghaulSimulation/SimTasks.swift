@@ -25,6 +25,8 @@ final class SimTasks {
     private var seen: World?
     /// The engine may know an earlier network by name, or none.
     private var isNameUnsure = false
+    /// Changes that a turn without a decision may have compared.
+    private var untold: Set<TaskTrigger> = []
     private var last = 0
 
     /// What the engine was told of the world when it last decided.
@@ -474,7 +476,11 @@ final class SimTasks {
         let isLate =
             hosts.ledger.hasJumped(since: task.submitted.monotonic)
             && timing.dueAt - now.wall <= hosts.ledger.unseenSetBack ?? 0
-        return isLost || isLate ? timing.dueAt : nil
+        // A host that was changed while the clock was ahead: its delay was over by that clock.
+        let isForgivenAhead =
+            task.isForgiven && hosts.ledger.hasJumped(since: task.submitted.monotonic)
+            && timing.failures == 0 && timing.dueAt - now.wall <= Limits.launchDelayMaximumSeconds
+        return isLost || isLate || isForgivenAhead ? timing.dueAt : nil
     }
 
     private func row(of task: SimTask) -> StoredTask? {
@@ -558,6 +564,8 @@ final class SimTasks {
             seen = nil
             return
         }
+        settleUntold()
+        untold = []
         var new = observed()
         if let old = seen {
             new.power = new.power ?? old.power
@@ -593,6 +601,16 @@ final class SimTasks {
         seen = new
     }
 
+    /// A request that is due already settles anew, where such a turn or the next one tells of a change.
+    private func settleUntold() {
+        for (number, task) in entries
+        where task.isStanding && task.isLive && task.launch == nil && task.firedAt != nil
+            && !untold.isDisjoint(with: task.request.triggers)
+        {
+            entries[number]?.firedAt = now
+        }
+    }
+
     private func observed() -> World {
         let visible = world.visible
         return World(
@@ -609,14 +627,8 @@ final class SimTasks {
             old.power != new.power || old.network != new.network || old.machine != new.machine
                 || old.networkName != new.networkName
         else { return }
-        let happened = triggers(from: old, to: new)
-        // What is due already settles anew where the change was told.
-        for (number, task) in entries
-        where task.isStanding && task.isLive && task.launch == nil && task.firedAt != nil
-            && !happened.isDisjoint(with: task.request.triggers)
-        {
-            entries[number]?.firedAt = now
-        }
+        untold.formUnion(triggers(from: old, to: new))
+        settleUntold()
         seen?.power = nil
         seen?.network = nil
         seen?.networkName = ""
