@@ -102,8 +102,10 @@ final class SimJobs {
 
     private func checkRunning() throws {
         for run in runs.values where watched.contains(run.id) && isOpen(run) {
-            guard run.begunAt != nil, !askedToEnd.contains(run.id), let task = run.tasks.first,
-                !task.isSimulated, task.request.expiresWhenRequirementIsLost, isLost(task)
+            // The engine before this one may have asked it.
+            let isAsked = run.isAsked || askedToEnd.contains(run.id)
+            guard run.begunAt != nil, !isAsked, let task = run.tasks.first, !task.isSimulated,
+                task.request.expiresWhenRequirementIsLost, isLost(task)
             else { continue }
             throw hosts.broken("\(run) runs on without what it requires")
         }
