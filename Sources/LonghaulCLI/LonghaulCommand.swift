@@ -66,6 +66,9 @@ struct LonghaulCommand: ParsableCommand {
         Signals.ignoreFailedWrites()
         if let refusal = ArgumentBytes.refusal(OwnProcess.arguments) { leave(refusing: refusal) }
         if let refusal = ArgumentBytes.bundledHelp(words) { leave(refusing: refusal) }
+        if words.isEmpty, CommandStream.isTerminal(1) {
+            OwnProcess.exit(Overview.show(on: Console.standard(isJSON: false)).rawValue)
+        }
         if let name = unknownCommand(words[...]) {
             leave(
                 refusing: .usage(

@@ -173,12 +173,28 @@ import Testing
         #expect(sessions.output.contains("photos"), "\(sessions)")
     }
 
+    /// A terminal around a command, which shows what it prints.
+    private static let terminal = [
+        "/usr/bin/env", "python3", "-c",
+        "import os,pty,sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))",
+    ]
+
+    /// Without a terminal it is the whole help, as ever.
+    @Test func withoutArgumentsTheQueueIsShown() async throws {
+        let terminal = home.through(Self.terminal)
+        let empty = try await terminal.start([]).wait()
+        #expect(empty.status == 0 && empty.output.contains("Nothing is queued."), "\(empty)")
+        #expect(empty.output.contains("longhaul get URL"))
+        #expect(empty.output.split(separator: "\n").count <= 10)
+        try await home.run("enqueue", "http://127.0.0.1:1/a", "--earliest", "+1h", "--no-start")
+        let one = try await terminal.start([]).wait()
+        #expect(one.output.contains("Transfers: 1 waiting; no engine runs."), "\(one)")
+        #expect(try await home.run().output.contains("OVERVIEW"))
+    }
+
     /// A user is told once, and only where an engine would have to be started.
     @Test func aRebootIsMentionedOnce() async throws {
-        let terminal = home.with(["LONGHAUL_AUTOSTART": "1"]).through([
-            "/usr/bin/env", "python3", "-c",
-            "import os,pty,sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))",
-        ])
+        let terminal = home.with(["LONGHAUL_AUTOSTART": "1"]).through(Self.terminal)
         let words = ["enqueue", "http://127.0.0.1:1/a", "--deadline", "1s"]
         let quiet = try await home.start(words + ["-o", "x"]).wait()
         #expect(!quiet.errors.contains("install"))
