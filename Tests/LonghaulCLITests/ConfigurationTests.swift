@@ -40,6 +40,33 @@ import Testing
         }
     }
 
+    /// The example changes nothing. It has every key, also those that are comments.
+    @Test func theExampleHasEveryKey() throws {
+        let text = try Fixture.text("../docs/config.example.json")
+        let plain = try parse(text)
+        #expect(plain.autostart && plain.limits == EngineLimits())
+        var request = TransferRequest(url: "http://h/", destination: .file("/f"))
+        plain.defaults.apply(to: &request)
+        #expect(request == TransferRequest(url: "http://h/", destination: .file("/f")))
+
+        let whole = text.replacing("// \"", with: "\"")
+        let all = try parse(whole)
+        #expect(all.limits.perOrigin == 6 && all.servedDirectories == ["/srv/downloads"])
+        let error = #expect(throws: LonghaulError.self) { try parse(#"{"x": 1}"#) }
+        let names = try #require(error?.message.components(separatedBy: "there are ").last)
+        for name in names.split(separator: ", ") {
+            let key = name.split(separator: ".").last ?? name
+            #expect(whole.contains("\"\(key)\":"), "\(name)")
+        }
+    }
+
+    @Test func linesMayBeComments() throws {
+        let text = "// a\n{\n\t // \"autostart\": true,\n\"autostart\": false\n}\n//"
+        #expect(try !parse(text).autostart)
+        #expect(throws: LonghaulError.self) { try parse("{} // no") }
+        #expect(throws: LonghaulError.self) { try parse("{/* no */}") }
+    }
+
     @Test func aByteOrderMarkIsPassedOver() throws {
         #expect(try !parse("\u{FEFF}{\"autostart\": false}").autostart)
     }

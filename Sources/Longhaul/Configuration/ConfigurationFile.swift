@@ -66,7 +66,8 @@ package enum ConfigurationFile {
     package static func parse(
         _ bytes: [UInt8], _ path: String
     ) throws(LonghaulError) -> UserConfiguration {
-        let bytes = bytes.starts(with: byteOrderMark) ? Array(bytes.dropFirst(3)) : bytes
+        let bytes = withoutComments(
+            bytes.starts(with: byteOrderMark) ? Array(bytes.dropFirst(3)) : bytes)
         var configuration = UserConfiguration()
         configuration.path = path
         for (name, raw) in try members(bytes, path) {
@@ -83,6 +84,16 @@ package enum ConfigurationFile {
 
     /// Some editors begin a file with it.
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// Lines that begin with `//` are comments. No text of JSON goes over a line, so none is cut.
+    private static func withoutComments(_ bytes: [UInt8]) -> [UInt8] {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let kept = lines.map { line in
+            let text = line.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+            return text.starts(with: Array("//".utf8)) ? [] : line
+        }
+        return Array(kept.joined(separator: [UInt8(ascii: "\n")]))
+    }
 
     /// Every value by its whole name, as it is written.
     private static func members(
