@@ -43,6 +43,10 @@ package enum Limits {
     /// Open files kept for the store, the board, the lock, directories and the engine's wake-ups.
     /// Half of the process's other open files are for part files, a quarter for connections.
     package static let openFilesOfItsOwn = 24
+    /// How long a transfer keeps its place where one of another session waits for nothing else.
+    package static let turnSeconds: Double = 3 * 60
+    /// Half of the time for which a session has held places is forgotten after this time.
+    package static let placeTimeSeconds: Double = 15 * 60
     /// After waiting this long for nothing but its turn, a transfer counts one priority higher.
     package static let starvationSeconds: Double = 30 * 60
     /// Places that discretionary transfers leave free, so that a transfer that is asked for now

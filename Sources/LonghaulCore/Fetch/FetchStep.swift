@@ -18,6 +18,8 @@ package struct FetchStatus: Hashable, Sendable {
     package internal(set) var stage = FetchStage.preparing
     /// A cancel is under way, and may still be taken back.
     package internal(set) var isBeingCancelled = false
+    /// The fetch is on its way off the wire, for whatever reason.
+    package internal(set) var isLeaving = false
     /// Requests that are out.
     package internal(set) var requests = 0
     /// Body bytes ever moved for it.
@@ -32,6 +34,7 @@ package struct FetchStatus: Hashable, Sendable {
     init(_ frame: FetchFrame) {
         stage = frame.stage
         isBeingCancelled = frame.isBeingCancelled
+        isLeaving = frame.leaving != nil
         bytesFetched = frame.bytes.state.bytesFetched
     }
 }

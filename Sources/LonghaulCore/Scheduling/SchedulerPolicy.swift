@@ -14,7 +14,7 @@ package struct SchedulerPolicy: Sendable {
         package var overdue: TransferID?
         /// Transfers among the starts that are made ready for a connection that others have now.
         package var prefetched: Set<TransferID> = []
-        /// Running ones that lost what they need; their bytes are kept.
+        /// Running ones that lost what they need, or whose turn is over; their bytes are kept.
         package var stops: [Waiting] = []
         /// Every candidate that does not start, in the order of its turn.
         package var waiting: [Waiting] = []
@@ -83,6 +83,7 @@ package struct SchedulerPolicy: Sendable {
         let fits = { (candidate: Candidate) in candidate.fits(box) }
         for (_, group) in grouped(open.filter(fits), now: now) { turn.serve(group) }
         for (_, group) in grouped(open.filter { !fits($0) }, now: now) { turn.serve(group) }
+        turn.endTurn(of: running)
         turn.plan.holdsBack = gates.isAnyClosed
         let starts = [gates.changesAt] + turn.plan.waiting.map(\.reason.nextCheck)
         turn.plan.nextStart = starts.compactMap { $0 }.filter { $0 > now }.min()
@@ -211,6 +212,8 @@ package struct Candidate: Hashable, Sendable {
     package var expectedSeconds: Double?
     /// Bytes received so far cannot be continued: the transfer has to end in one go.
     package var isUnresumable = false
+    /// Seconds for which its session has held places lately, see ``PlaceTime``.
+    package var placeTime: Double = 0
 
     package init(
         id: TransferID, session: String, origin: OriginID, priority: Priority = .normal,
@@ -287,8 +290,16 @@ package struct Running: Hashable, Sendable {
     package var anyOf: [EligibilityKey] = []
     /// No condition stops it: it has all its bytes, or it leaves already.
     package var isLetFinish = false
+    /// The place will soon be free.
+    package var isLeaving = false
     /// When it was started for having waited longest, out of the order.
     package var overdueSince: Timestamp?
+    package var priority = Priority.normal
+    /// When its place may be given to a transfer of another session; `nil` = never: bytes would be
+    /// lost, or a command waits for it.
+    package var turnEndsAt: Timestamp?
+    /// Seconds for which its session has held places lately, see ``PlaceTime``.
+    package var placeTime: Double = 0
 
     package init(
         id: TransferID, session: String, origin: OriginID, connections: Int = 1,
@@ -351,6 +362,12 @@ package struct OriginState: Hashable, Sendable {
 /// now to be in time counts as if it were not.
 struct Rank: Hashable, Comparable {
     let level: Int
+
+    init(_ running: Running) {
+        level =
+            running.priority.rawValue
+            + (running.eligibility.isDiscretionary ? Priority.allCases.count : 0)
+    }
 
     init(_ candidate: Candidate, now: Timestamp) {
         let yields = candidate.eligibility.isDiscretionary && !candidate.isUrgent(now: now)

@@ -11,6 +11,8 @@ struct SchedulerTurn {
     private var failingCount = 0
     /// Looked up by key only, never walked: a dictionary's order is chance.
     private var transfersOfSession: [String: Int] = [:]
+    /// The first candidate of each rank and session that lacks nothing but a place, in order.
+    private var placeless: [(candidate: Candidate, reason: WaitReason.Reason)] = []
     var plan = SchedulerPolicy.Plan()
 
     init(
@@ -117,7 +119,9 @@ struct SchedulerTurn {
         guard let mine = left.first, let its = right.first else { return false }
         let myCount = transfersOfSession[mine.candidate.session] ?? 0
         let itsCount = transfersOfSession[its.candidate.session] ?? 0
-        return myCount != itsCount ? myCount < itsCount : mine.place < its.place
+        if myCount != itsCount { return myCount < itsCount }
+        let (myTime, itsTime) = (mine.candidate.placeTime, its.candidate.placeTime)
+        return myTime != itsTime ? myTime < itsTime : mine.place < its.place
     }
 
     private mutating func consider(
@@ -130,9 +134,46 @@ struct SchedulerTurn {
         }
         if let reason = blockage(of: candidate) {
             hold(candidate, [reason])
+            notePlaceless(candidate, reason)
             return
         }
         start(candidate)
+    }
+
+    // MARK: - Turns
+
+    private mutating func notePlaceless(_ candidate: Candidate, _ reason: WaitReason) {
+        guard reason.reason == .concurrency || reason.reason == .originLimit,
+            !placeless.contains(where: { $0.candidate.session == candidate.session })
+        else { return }
+        placeless.append((candidate, reason.reason))
+    }
+
+    /// Takes one place from a session that has more of them, and has held places for longer, than
+    /// one that waits for nothing else. One at a time: the next plan sees what came of it.
+    mutating func endTurn(of running: [Running]) {
+        guard plan.stops.isEmpty, !running.contains(where: \.isLeaving) else { return }
+        for (candidate, reason) in placeless {
+            let count = transfersOfSession[candidate.session] ?? 0
+            let rank = Rank(candidate, now: now)
+            let most = running.filter { transfer in
+                transfer.turnEndsAt.map { $0 <= now } ?? false
+                    && transfer.session != candidate.session
+                    && transfersOfSession[transfer.session] ?? 0 > count
+                    && transfer.placeTime > candidate.placeTime
+                    && (reason == .concurrency || transfer.origin == candidate.origin)
+                    && !(Rank(transfer) < rank)
+            }.max { left, right in
+                left.placeTime != right.placeTime
+                    ? left.placeTime < right.placeTime : left.id > right.id
+            }
+            guard let most else { continue }
+            let reason = WaitReason(
+                .concurrency, required: "a turn of its session",
+                current: "session \(candidate.session) goes first")
+            plan.stops.append(SchedulerPolicy.Waiting(id: most.id, reasons: [reason]))
+            return
+        }
     }
 
     /// The candidate begins at the first of its sources that is not left alone for now, else at the
@@ -203,5 +244,36 @@ struct SchedulerTurn {
             ?? places.blockage(
                 of: candidate, limits, needsPlace: !goesAhead(origins[origin]), byAge: byAge,
                 now: now)
+    }
+}
+
+/// Seconds for which sessions have held places lately. Half of it is forgotten every
+/// ``Limits/placeTimeSeconds``. Among sessions with as many running transfers, the one with less of
+/// it goes first, so that small transfers get as much time as large ones of another session.
+package struct PlaceTime: Sendable {
+    private var seconds: [String: Double] = [:]
+    private var halvedAt: Instant?
+
+    package init() {}
+
+    package subscript(session: String) -> Double { seconds[session] ?? 0 }
+
+    package mutating func add(_ held: Double, to session: String) {
+        assert(held >= 0, "a place is held forwards in time")
+        seconds[session, default: 0] += held
+    }
+
+    /// Before each plan. Sessions with hardly anything left are forgotten: the memory is bounded by
+    /// what can run in some such times.
+    package mutating func halve(at now: Instant) {
+        guard let last = halvedAt else {
+            halvedAt = now
+            return
+        }
+        let times = ((now - last) / Limits.placeTimeSeconds).rounded(.down)
+        if times < 1 { return }
+        halvedAt = last + times * Limits.placeTimeSeconds
+        let part = times > 20 ? 0 : 1 / Double(1 << Int(times))
+        seconds = seconds.compactMapValues { $0 * part < 1 ? nil : $0 * part }
     }
 }

@@ -30,11 +30,14 @@ final class ActiveFetch {
     private(set) var bytesFetched: Int64
     /// The part of this fetch in ``OriginSite/held``.
     private var counted = HeldAtOrigin()
+    /// Until when its session has been charged for its place.
+    private var chargedAt: Instant
 
     /// Facts that hold from the fetch's start to its end.
     struct Start {
         let session: String
         let identityKey: Int64
+        let at: Instant
         /// When it was started for having waited longest.
         let overdueSince: Timestamp?
         /// Bytes that the fetch had received before this engine started it.
@@ -60,6 +63,7 @@ final class ActiveFetch {
         site = sources.site(of: machine.url)
         self.subscribers = subscribers
         self.start = start
+        chargedAt = start.at
         eligibility = subscribers.eligibility
         isShared = subscribers.isShared
     }
@@ -118,16 +122,28 @@ final class ActiveFetch {
     /// Body bytes that this engine has received for it.
     var received: Int64 { max(0, bytesFetched - start.receivedBefore) }
 
+    /// Charges its session for the time since the last charge.
+    func charge(to placeTime: inout PlaceTime, now: Instant) {
+        if holdsPlace { placeTime.add(max(0, now - chargedAt), to: start.session) }
+        chargedAt = now
+    }
+
     /// How the scheduler counts it.
-    func asRunning(now: Timestamp) -> Running? {
+    func asRunning(now: Moment, _ placeTime: PlaceTime) -> Running? {
         guard holdsPlace else { return nil }
         var running = Running(
             id: subscribers.leader.id, session: start.session,
             origin: OriginID(rawValue: site.name),
             connections: max(1, status.requests), eligibility: eligibility,
             overdueSince: start.overdueSince)
-        if isShared { running.anyOf = subscribers.eligibilities(at: now) }
+        if isShared { running.anyOf = subscribers.eligibilities(at: now.wall) }
         running.isLetFinish = isLetFinish || status.isBeingCancelled
+        running.isLeaving = status.isLeaving
+        running.priority = subscribers.leader.request.priority
+        running.placeTime = placeTime[start.session]
+        let isStaying = isShared || isLetFinish || eligibility.isAwaited || isUnresumable
+        running.turnEndsAt =
+            isStaying ? nil : now.wall + (start.at + Limits.turnSeconds - now.monotonic)
         return running
     }
 

@@ -4,6 +4,7 @@ internal import LonghaulCore
 /// the table while a transaction is open, and a copy of it for each turn would cost O(n).
 final class ActiveFetches {
     private var byID: [FetchID: ActiveFetch] = [:]
+    private(set) var placeTime = PlaceTime()
     /// No tick is due before; the first one may be due later. It saves each turn a search in all
     /// machines.
     private(set) var soonestTick: Instant?
@@ -26,8 +27,9 @@ final class ActiveFetches {
         precondition(before == nil, "a fetch is started once")
     }
 
-    func remove(_ id: FetchID) -> ActiveFetch? {
+    func remove(_ id: FetchID, now: Instant) -> ActiveFetch? {
         let entry = byID.removeValue(forKey: id)
+        entry?.charge(to: &placeTime, now: now)
         assert(entry.map { $0.connections == 0 } ?? true, "a fetch that leaves has given back all")
         return entry
     }
@@ -41,8 +43,10 @@ final class ActiveFetches {
     var originNames: Set<String> { Set(byID.values.flatMap(\.sources.names)) }
 
     /// The running fetches as the scheduler counts them, by the ids of their fetches.
-    func running(now: Timestamp) -> [Running] {
-        sortedIDs.compactMap { byID[$0]?.asRunning(now: now) }
+    func running(now: Moment) -> [Running] {
+        for entry in byID.values { entry.charge(to: &placeTime, now: now.monotonic) }
+        placeTime.halve(at: now.monotonic)
+        return sortedIDs.compactMap { byID[$0]?.asRunning(now: now, placeTime) }
     }
 
     /// The conditions that matter to those that run.

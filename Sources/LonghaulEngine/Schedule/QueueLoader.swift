@@ -18,9 +18,12 @@ struct QueueLoader {
     /// Writes nothing: the starts are written one by one, see ``FetchStarter``.
     func load(_ tx: borrowing EngineTransaction) throws -> QueueSnapshot {
         var queue = QueueSnapshot()
-        queue.running = fetches.running(now: now.wall)
+        queue.running = fetches.running(now: now)
+        queue.placeTime = fetches.placeTime
+        // Where every place is taken, a turn that is over may give one away.
         guard partFiles > 0,
             queue.running.count < limits.running || prefetch.isAny(of: origins, now: now)
+                || queue.running.contains(where: isOver)
         else { return queue }
         let facts = try loadEligibilities(tx)
         queue.eligibilities = facts
@@ -115,14 +118,20 @@ struct QueueLoader {
         }
     }
 
+    private func isOver(_ transfer: Running) -> Bool {
+        transfer.turnEndsAt.map { $0 <= now.wall } ?? false
+    }
+
     /// Origins at which nothing more can start now.
     private func fullOrigins(_ running: [Running]) -> Set<String> {
         var connections: [String: Int] = [:]
         for transfer in running {
             connections[transfer.origin.rawValue, default: 0] += transfer.connections
         }
+        let turnsAreOver = Set(running.filter(isOver).map(\.origin.rawValue))
         return Set(
             connections.keys.filter { name in
+                if turnsAreOver.contains(name) { return false }
                 let site = origins.site(name)
                 let state = site.state(
                     prefetched: site.pace.prefetched(at: now.monotonic), now: now)

@@ -15,7 +15,7 @@ struct TurnPlan {
 
     /// Transfers to start, in their order.
     var starts: [Start] = []
-    /// Running transfers that lost what they need.
+    /// Running transfers that lost what they need, or whose turn is over.
     var stops: Set<TransferID> = []
     /// A free place would let more start.
     var hasBacklog = false
@@ -23,7 +23,8 @@ struct TurnPlan {
     var holdsBack = false
     /// See ``SchedulerPolicy/Plan/nextStart``; also of transfers that were not read.
     var nextStart: Timestamp?
-    /// See ``SchedulerPolicy/Plan/nextStop``.
+    /// See ``SchedulerPolicy/Plan/nextStop``; also when the first turn is over that another transfer
+    /// may wait for.
     var nextStop: Timestamp?
     /// The conditions that matter to what runs and waits; `nil` = eligibilities were not read,
     /// because every place is taken.
@@ -62,6 +63,7 @@ struct QueueSnapshot {
     /// Bytes per second of one transfer, by origin.
     var rates: [String: Double] = [:]
     var running: [Running] = []
+    var placeTime = PlaceTime()
     /// When the first of the origins has cooled down of which nothing was read.
     var coolDownEnds: Timestamp?
     var cursors: [Bool: ReadyPlace] = [:]
@@ -74,6 +76,7 @@ struct QueueSnapshot {
             waitingSince: row.waitingSince, deadline: row.deadline,
             expectedSeconds: Candidate.seconds(bytes: row.bytesLeft, rate: rates[row.origin]))
         candidate.isUnresumable = row.isUnresumable
+        candidate.placeTime = placeTime[candidate.session]
         candidate.mirrors = mirrors[row.id] ?? []
         return candidate
     }
@@ -108,6 +111,10 @@ extension TurnPlan {
         plan.holdsBack = decided.holdsBack
         plan.nextStart = [decided.nextStart, queue.coolDownEnds].compactMap { $0 }.min()
         plan.nextStop = decided.nextStop
+        if plan.hasBacklog {
+            let ends = queue.running.compactMap(\.turnEndsAt).filter { $0 > now }.min()
+            plan.nextStop = [plan.nextStop, ends].compactMap { $0 }.min()
+        }
         plan.interest = queue.eligibilities?.interest
         plan.cursors = queue.cursors
         plan.cooling = queue.cooling

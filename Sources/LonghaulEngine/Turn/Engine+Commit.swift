@@ -138,7 +138,7 @@ extension Engine {
         }
     }
 
-    /// Running transfers that lost what they need leave the wire, with their bytes.
+    /// Running transfers that lost what they need, or whose turn is over, leave the wire with their bytes.
     private func stop(_ stops: Set<TransferID>, now: Moment) {
         if stops.isEmpty { return }
         for fetch in fetches.sortedIDs {
@@ -181,7 +181,7 @@ extension Engine {
         let entry = ActiveFetch(
             machine: machine, sources: sources, subscribers: started.subscribers,
             start: ActiveFetch.Start(
-                session: started.session, identityKey: work.identityKey,
+                session: started.session, identityKey: work.identityKey, at: now.monotonic,
                 overdueSince: started.isOverdue ? now.wall : nil,
                 receivedBefore: started.state.bytesFetched))
         fetches.insert(entry)

@@ -84,7 +84,7 @@ extension Engine {
         if case .prepareFailed = event, entry.status.isBeingCancelled {
             deleteUnopened(step, entry)
         }
-        if entry.stage == .left { remove(fetch) }
+        if entry.stage == .left { remove(fetch, now: now.monotonic) }
         if entry.stage == .sharing {
             perform(entry.orderCopies(), of: entry, now: now)
         }
@@ -111,8 +111,8 @@ extension Engine {
         }
     }
 
-    private func remove(_ fetch: FetchID) {
-        guard let entry = fetches.remove(fetch) else { return }
+    private func remove(_ fetch: FetchID, now: Instant) {
+        guard let entry = fetches.remove(fetch, now: now) else { return }
         index.remove(fetch, entry.start.identityKey)
         // The cells of the fetch are freed when the file is closed, after the commit: until then
         // the next engine would need them.
