@@ -152,7 +152,7 @@ extension DownloadMachine {
         let wasMoving = stage == .moving
         // How long it needs in one go is known by that, the next time.
         if case .requeue = leaving, let origin = wire.asked(context), isUnresumable(origin) {
-            wire.frame.noteThroughput(context, &step)
+            wire.frame.collecting(in: &step) { $0.noteThroughput(context) }
         }
         stage = .settling
         if segments.isEmpty {
@@ -176,7 +176,7 @@ extension DownloadMachine {
     private mutating func exit(_ context: FetchContext, _ step: inout FetchStep) {
         guard let leaving else { return }
         stage = .left
-        step.exit(&wire.frame, leaving, context)
+        wire.frame.collecting(in: &step) { $0.exit(leaving, context) }
     }
 
     /// The answer that needed it empty may have broken off meanwhile.

@@ -10,14 +10,14 @@ extension FetchFrame {
         url == target.request.url ? context.origin : context.mirrors[url]
     }
 
-    func blame(_ failure: Failure, _ context: FetchContext, _ step: inout FetchStep) {
+    mutating func blame(_ failure: Failure, _ context: FetchContext) {
         guard let origin = asked(context) else { return }
         step.writes.append(
             .originFailed(origin: origin.origin, failure, gained: run.progress(bytes)))
     }
 
     /// The origin's throughput, for planning, from transfers long enough to tell.
-    func noteThroughput(_ context: FetchContext, _ step: inout FetchStep) {
+    mutating func noteThroughput(_ context: FetchContext) {
         guard let origin = asked(context) else { return }
         let write = run.worked(at: origin, bytes, now: context.now.monotonic)
         step.writes += [write].compactMap(\.self)
@@ -60,9 +60,7 @@ extension FetchFrame {
     /// to be left.
     ///
     /// - Parameter refusesRanges: An answer has told that no part of the file may be asked for.
-    mutating func slowness(
-        refusesRanges: Bool, _ context: FetchContext, _ step: inout FetchStep
-    ) -> SourceSpeed? {
+    mutating func slowness(refusesRanges: Bool, _ context: FetchContext) -> SourceSpeed? {
         guard
             let rate = run.recentRate.measure(
                 received: bytes.state.bytesFetched, at: context.now.monotonic)

@@ -7,6 +7,8 @@ package struct FetchFrame: Sendable {
     package internal(set) var leaving: FetchLeaving?
     var connections = ConnectionPolicy()
     var run = FetchRun()
+    /// Consequences of the event so far, see ``endStep()``.
+    var step = FetchStep()
     private var nextSerial: Int64
 
     init(_ target: FetchTarget, _ state: FetchState, firstSerial: Int64) {
@@ -16,6 +18,25 @@ package struct FetchFrame: Sendable {
         nextSerial = firstSerial
         bytes.findSource(in: target)
         if !state.mayHaveItsName { bytes.state.publication = nil }
+    }
+
+    /// The consequences of the event, which is handled.
+    mutating func endStep() -> FetchStep {
+        defer { step = FetchStep() }
+        return step
+    }
+
+    /// Lets the consequences be collected in `step`.
+    mutating func collecting<Result>(
+        in step: inout FetchStep, _ body: (inout FetchFrame) -> Result
+    ) -> Result {
+        swap(&self.step, &step)
+        defer { swap(&self.step, &step) }
+        return body(&self)
+    }
+
+    mutating func save() {
+        step.writes.append(.save(bytes.state))
     }
 
     /// The key of a new request, which is counted.

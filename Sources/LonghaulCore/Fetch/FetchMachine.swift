@@ -27,8 +27,9 @@ package enum FetchMachine: Sendable {
         case .download(var machine):
             step = machine.begin(elsewhereThan: resting, spaceIsShort: spaceIsShort)
             self = .download(machine)
-        case .upload(let machine):
-            step = machine.begin()
+        case .upload(var machine):
+            machine.begin()
+            step = machine.frame.endStep()
             self = .upload(machine)
         }
         step.status = status
@@ -47,7 +48,8 @@ package enum FetchMachine: Sendable {
             step = machine.react(to: event, in: context)
             self = .download(machine)
         case .upload(var machine):
-            step = machine.react(to: event, in: context)
+            machine.react(to: event, in: context)
+            step = machine.frame.endStep()
             self = .upload(machine)
         }
         assert(stage != .moving || leaving == nil, "a fetch that is to leave stops its requests")

@@ -60,11 +60,11 @@ extension FetchWire {
         }
     }
 
-    private func wholeOnWire(
+    private mutating func wholeOnWire(
         _ context: FetchContext, _ step: inout FetchStep
     ) -> WireOutcome? {
         if segments.isEmpty {
-            frame.noteThroughput(context, &step)
+            frame.collecting(in: &step) { $0.noteThroughput(context) }
             return .finish
         }
         step.effects.append(.stop(segments.map(\.key)))
@@ -144,7 +144,7 @@ extension FetchWire {
         // Why its own URL is asked from zero is nothing to a mirror.
         fromZero = nil
         if frame.target.sources.count > 1 {
-            frame.blame(failure, context, &step)
+            frame.collecting(in: &step) { $0.blame(failure, context) }
             frame.run.exemptOrigin()
         }
         if segments.isEmpty, frame.moveToNextSource(context) {

@@ -70,7 +70,7 @@ extension FetchWire {
             pin(validator, head, key, context, &step)
         // A pause that the server asks for holds for the next request, of this transfer or another.
         case .fail(let failure) where failure.retryAfter != nil:
-            frame.blame(failure, context, &step)
+            frame.collecting(in: &step) { $0.blame(failure, context) }
         case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment, .redirect,
             .fail, .empty:
             break

@@ -6,7 +6,9 @@ extension FetchWire {
         if slowness != nil { return true }
         guard fromZero == nil, held == nil, !isEmptying, !segments.isEmpty else { return false }
         let refusesRanges = segments.contains { $0.head?.headers.refusesRanges == true }
-        slowness = frame.slowness(refusesRanges: refusesRanges, context, &step)
+        slowness = frame.collecting(in: &step) {
+            $0.slowness(refusesRanges: refusesRanges, context)
+        }
         if slowness != nil { step.effects.append(.stop(segments.map(\.key))) }
         return slowness != nil
     }

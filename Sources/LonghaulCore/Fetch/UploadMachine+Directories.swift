@@ -3,12 +3,11 @@ extension UploadMachine {
     /// Handles the end of a request to make a directory, and that of a PUT for which one may be
     /// missing. `false` = the end is another one.
     mutating func isAboutDirectories(
-        _ ended: ActiveExchange, _ end: SegmentEnd, _ context: FetchContext,
-        _ step: inout FetchStep
+        _ ended: ActiveExchange, _ end: SegmentEnd, _ context: FetchContext
     ) -> Bool {
         let exchange = ended.exchange
         if exchange.purpose == .makeDirectory {
-            madeDirectory(ended, end, context, &step)
+            madeDirectory(ended, end, context)
             return true
         }
         guard stage == .moving, mayMissDirectories(exchange),
@@ -16,13 +15,13 @@ extension UploadMachine {
             let directories = MissingDirectories(of: exchange.url)
         else { return false }
         let refusal = FailureTable.classify(upload: head).quoting(head, end.answer)
-        record(.failed(refusal), ended, end, context, &step)
+        record(.failed(refusal), ended, end, context)
         // A PUT that was refused has left nothing.
         frame.bytes.state.upload?.mayHaveArrived = false
-        step.writes.append(.save(state))
+        frame.save()
         course.directories = directories
         course.mayRepeat(exchange)
-        send(.makingDirectory(directories.url), context, &step)
+        send(.makingDirectory(directories.url), context)
         return true
     }
 
@@ -35,37 +34,36 @@ extension UploadMachine {
     }
 
     private mutating func madeDirectory(
-        _ ended: ActiveExchange, _ end: SegmentEnd, _ context: FetchContext,
-        _ step: inout FetchStep
+        _ ended: ActiveExchange, _ end: SegmentEnd, _ context: FetchContext
     ) {
-        step.writes.append(.save(state))
+        frame.save()
         guard let head = ended.head, end.failure == nil, var directories = course.directories
         else {
             let failure =
                 end.failure.flatMap(FailureTable.classify)
                 ?? Failure(.transient, LonghaulError(.network, "the request was broken off"))
-            record(.failed(failure), ended, end, context, &step)
-            if stage == .moving { return leaveUpload(leaving(after: failure), context, &step) }
-            return settleUpload(context, &step)
+            record(.failed(failure), ended, end, context)
+            if stage == .moving { return leaveUpload(leaving(after: failure), context) }
+            return settleUpload(context)
         }
         let answer = directories.answered(head.status)
         course.directories = directories
         let failure = FailureTable.classify(directory: head).quoting(head, end.answer)
         let verdict: UploadVerdict = answer == .refused ? .failed(failure) : .goOn
-        record(verdict, ended, end, context, &step)
-        guard stage == .moving else { return settleUpload(context, &step) }
+        record(verdict, ended, end, context)
+        guard stage == .moving else { return settleUpload(context) }
         switch answer {
-        case .goOn: send(.makingDirectory(directories.url), context, &step)
-        case .done: converse(context, &step)
-        case .refused: leaveUpload(leaving(after: failure), context, &step)
+        case .goOn: send(.makingDirectory(directories.url), context)
+        case .done: converse(context)
+        case .refused: leaveUpload(leaving(after: failure), context)
         }
     }
 
-    private func record(
+    private mutating func record(
         _ verdict: UploadVerdict, _ ended: ActiveExchange, _ end: SegmentEnd,
-        _ context: FetchContext, _ step: inout FetchStep
+        _ context: FetchContext
     ) {
-        step.writes.append(
+        frame.step.writes.append(
             .attempt(transfer, ended.outcome(end, verdict, at: context.now.wall)))
     }
 }

@@ -54,24 +54,14 @@ package struct UploadMachine: Sendable {
     }
 
     /// The first step: open the source.
-    func begin() -> FetchStep {
-        var step = FetchStep()
+    mutating func begin() {
         let snapshot = request.options.upload?.snapshotPath
-        step.effects.append(.openSource(path: snapshot ?? frame.target.destination))
-        return step
+        frame.step.effects.append(.openSource(path: snapshot ?? frame.target.destination))
     }
 
-    mutating func react(to event: FetchEvent, in context: FetchContext) -> FetchStep {
-        var step = FetchStep()
-        react(to: event, context, &step)
-        return step
-    }
-
-    private mutating func react(
-        to event: FetchEvent, _ context: FetchContext, _ step: inout FetchStep
-    ) {
+    mutating func react(to event: FetchEvent, in context: FetchContext) {
         switch event {
-        case .opened(let version): opened(version, context, &step)
+        case .opened(let version): opened(version, context)
         case .prepareFailed(let fault):
             guard stage == .preparing else { return }
             let isLost = request.options.upload?.snapshotPath != nil && fault.code == .sourceChanged
@@ -81,21 +71,21 @@ package struct UploadMachine: Sendable {
                     ? .fail(.snapshotLost)
                     : frame.target.leaving(after: fault, bytesKept: have.count))
             stage = .settling
-            settleUpload(context, &step)
+            settleUpload(context)
         case .head(let key, let head):
             guard let index = requests.firstIndex(where: { $0.key == key }) else { return }
             requests[index].head = head
             frame.run.lastHTTPVersion = head.httpVersion
-        case .interim(let key, let head): interim(key, head, context, &step)
-        case .ended(let key, let end): uploadEnded(key, end, context, &step)
-        case .leave(let departure): departUpload(departure, context, &step)
-        case .tick: ticked(context, &step)
-        case .verified: verified(context, &step)
+        case .interim(let key, let head): interim(key, head, context)
+        case .ended(let key, let end): uploadEnded(key, end, context)
+        case .leave(let departure): departUpload(departure, context)
+        case .tick: ticked(context)
+        case .verified: verified(context)
         case .mismatched(let expected, let actual, _):
-            notChecked(.fail(UploadFailure.otherSource(expected, actual).error), context, &step)
+            notChecked(.fail(UploadFailure.otherSource(expected, actual).error), context)
         case .verifyFailed(let fault):
             let leaving = frame.target.leaving(afterSource: fault, bytesKept: have.count)
-            notChecked(leaving, context, &step)
+            notChecked(leaving, context)
         case .progress, .prepared, .reserved, .reserveFailed, .truncated, .truncateFailed, .synced,
             .syncFailed, .secured, .secureFailed, .published, .occupied, .publishFailed,
             .displaced, .foundPublished, .filled, .fillFailed, .copied, .copyFailed, .handedOut,
@@ -107,12 +97,12 @@ package struct UploadMachine: Sendable {
     // MARK: - The conversation
 
     /// The budget of the origin may allow another part by now.
-    private mutating func ticked(_ context: FetchContext, _ step: inout FetchStep) {
+    private mutating func ticked(_ context: FetchContext) {
         frame.bytes.checkpoints.ticked(at: context.now.monotonic)
         guard stage == .moving, course.underWay.contains(where: { $0.part != nil })
         else { return }
         frame.connections.observe(held: have.count, at: context.now.monotonic)
-        converse(context, &step)
+        converse(context)
     }
 
     /// The upload in its protocol, once the source is open.
@@ -124,21 +114,21 @@ package struct UploadMachine: Sendable {
     }
 
     /// Asks what is to be asked next, and parts as often as the budgets allow.
-    mutating func converse(_ context: FetchContext, _ step: inout FetchStep) {
+    mutating func converse(_ context: FetchContext) {
         if requests.isEmpty, let reason = reasonToPause(context) {
-            return leaveUpload(reason, context, &step)
+            return leaveUpload(reason, context)
         }
         while stage == .moving, mayAsk(context), let exchange = nextExchange(context) {
             if course.isRepeated(exchange) {
                 let failure = course.lastFailure ?? UploadFailure.noGain
-                return leaveUpload(leaving(after: failure), context, &step)
+                return leaveUpload(leaving(after: failure), context)
             }
             if state.upload?.forbids(exchange) == true {
-                return leaveUpload(.fail(UploadFailure.unknownEnd(nil).error), context, &step)
+                return leaveUpload(.fail(UploadFailure.unknownEnd(nil).error), context)
             }
-            send(exchange, context, &step)
+            send(exchange, context)
         }
-        if stage == .moving, requests.isEmpty { completeUpload(nil, [], context, &step) }
+        if stage == .moving, requests.isEmpty { completeUpload(nil, [], context) }
     }
 
     private func mayAsk(_ context: FetchContext) -> Bool {
@@ -162,27 +152,27 @@ package struct UploadMachine: Sendable {
     }
 
     private mutating func uploadEnded(
-        _ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext, _ step: inout FetchStep
+        _ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext
     ) {
-        guard let request = remove(key, end, &step) else { return }
+        guard let request = remove(key, end) else { return }
         let ended = course.ended(key)
         if end.failure == .withdrawn {
             noteWithdrawn(ended?.exchange)
-            if leaving == nil { return leaveUpload(.requeue, context, &step) }
+            if leaving == nil { return leaveUpload(.requeue, context) }
         }
         guard let (exchange, heldBefore) = ended, end.failure != .withdrawn else {
-            if stage == .moving { converse(context, &step) }
-            return settleUpload(context, &step)
+            if stage == .moving { converse(context) }
+            return settleUpload(context)
         }
-        if isAboutDirectories(request, end, context, &step) { return }
+        if isAboutDirectories(request, end, context) { return }
         var conversation = conversation
         let head = request.head
         let verdict = conversation.verdict(
             on: EndedExchange(exchange, end, head, floor: course.floor),
             expecting: frame.target.request.options.checksum)
-        step.writes.append(
+        frame.step.writes.append(
             .attempt(transfer, request.outcome(end, verdict, at: context.now.wall)))
-        absorb(conversation, context, &step)
+        absorb(conversation, context)
         if let head, head.scheme == .http, exchange.purpose != .discover {
             var response = TransferResponse(head, length: nil)
             response.body = end.answer
@@ -193,31 +183,31 @@ package struct UploadMachine: Sendable {
         let isLeft = leaving?.isCancel == true || course.isSuperseded
         let completes = verdict == .done && !isLeft
         if !completes {
-            step.writes.append(.save(state))
-            if state.upload?.address != nil { step.durable = true }
+            frame.save()
+            if state.upload?.address != nil { frame.step.durable = true }
         }
-        guard stage == .moving || completes else { return settleUpload(context, &step) }
+        guard stage == .moving || completes else { return settleUpload(context) }
         switch verdict {
-        case .done: completeUpload(head, end.answer, context, &step)
+        case .done: completeUpload(head, end.answer, context)
         case .goOn:
             // The count includes the request that has ended.
             if exchange.part != nil { frame.connections.worked(requests.count + 1) }
-            goOn(after: exchange, context, &step)
+            goOn(after: exchange, context)
         case .askAfter(let failure):
             course.askAfter(failure, heldBefore: heldBefore)
             if let part = exchange.part { course.refused(part: part, by: failure) }
-            converse(context, &step)
+            converse(context)
         case .conflict(let failure):
             if course.conflict(failure) {
-                leaveUpload(.retry(failure), context, &step)
+                leaveUpload(.retry(failure), context)
             } else {
-                converse(context, &step)
+                converse(context)
             }
         case .failed(let failure):
             if let part = exchange.part, failure.kind == .transient, !requests.isEmpty {
-                refused(part, by: failure, context, &step)
+                refused(part, by: failure, context)
             } else {
-                leaveUpload(leaving(after: failure), context, &step)
+                leaveUpload(leaving(after: failure), context)
             }
         }
     }
@@ -230,96 +220,86 @@ package struct UploadMachine: Sendable {
     }
 
     /// The parts beside it go on, and fewer are sent at a time.
-    private mutating func refused(
-        _ part: Int, by failure: Failure, _ context: FetchContext, _ step: inout FetchStep
-    ) {
+    private mutating func refused(_ part: Int, by failure: Failure, _ context: FetchContext) {
         frame.connections.refused(
             beside: requests.count, held: have.count, at: context.now.monotonic)
         frame.run.askedPause(by: failure, at: context.now.wall)
         course.refused(part: part, by: failure)
-        converse(context, &step)
+        converse(context)
     }
 
     /// After an answer that the server is well with.
-    private mutating func goOn(
-        after exchange: UploadExchange, _ context: FetchContext, _ step: inout FetchStep
-    ) {
+    private mutating func goOn(after exchange: UploadExchange, _ context: FetchContext) {
         // The question followed a break: without a gain the break is a failure like any other.
         let isAnswered = exchange.purpose == .ask || exchange.purpose == .list
         if isAnswered, state.upload?.progress.kept.mustAsk == false,
             let failure = course.settle(held: have.count, of: state.bytesTotal)
         {
-            return leaveUpload(leaving(after: failure), context, &step)
+            return leaveUpload(leaving(after: failure), context)
         }
-        converse(context, &step)
+        converse(context)
     }
 
     private mutating func completeUpload(
-        _ head: ResponseHead?, _ answer: [UInt8], _ context: FetchContext,
-        _ step: inout FetchStep
+        _ head: ResponseHead?, _ answer: [UInt8], _ context: FetchContext
     ) {
         stage = .left
-        acknowledge(ByteRanges(0..<(state.bytesTotal ?? 0)), &step)
+        acknowledge(ByteRanges(0..<(state.bytesTotal ?? 0)))
         isComplete = true
         // The row is now of use only for the answer, which the transfer takes over, and to tell
         // that it is an upload's: an upload whose URL was changed meanwhile is not completed.
         frame.bytes.state.upload = UploadState()
-        step.writes.append(.save(state))
+        frame.save()
         if let origin = frame.asked(context) {
-            step.writes.append(
+            frame.step.writes.append(
                 .originWorked(
                     origin: origin.origin, bytesPerSecond: nil,
                     http2: (head?.httpVersion ?? 0) >= 20))
         }
-        step.writes.append(.completed(transfer, path: frame.target.destination, frame.bytes.totals))
-        step.durable = true
-        step.effects.append(.close(deletingPart: false))
+        frame.step.writes.append(
+            .completed(transfer, path: frame.target.destination, frame.bytes.totals))
+        frame.step.durable = true
+        frame.step.effects.append(.close(deletingPart: false))
     }
 
     // MARK: - Leaving
 
-    private mutating func departUpload(
-        _ departure: FetchDeparture, _ context: FetchContext, _ step: inout FetchStep
-    ) {
+    private mutating func departUpload(_ departure: FetchDeparture, _ context: FetchContext) {
         switch departure {
         case .requeue, .renew:
             if departure == .renew { course.isSuperseded = true }
-            if leaving == nil || leaving?.isCancel == true { leaveUpload(.requeue, context, &step) }
+            if leaving == nil || leaving?.isCancel == true { leaveUpload(.requeue, context) }
         case .cancel(let keepingBytes):
-            leaveUpload(.cancel(keepingBytes: keepingBytes), context, &step)
-        case .expire: leaveUpload(.fail(.deadlinePassed(on: frame)), context, &step)
+            leaveUpload(.cancel(keepingBytes: keepingBytes), context)
+        case .expire: leaveUpload(.fail(.deadlinePassed(on: frame)), context)
         }
     }
 
-    mutating func leaveUpload(
-        _ leaving: FetchLeaving, _ context: FetchContext, _ step: inout FetchStep
-    ) {
+    mutating func leaveUpload(_ leaving: FetchLeaving, _ context: FetchContext) {
         self.leaving = leaving
         // The outcome of the opening is awaited: it finds `leaving`.
         if stage == .preparing { return }
         let wasMoving = stage == .moving
-        if wasMoving { noteStop(leaving, context, &step) }
+        if wasMoving { noteStop(leaving, context) }
         stage = .settling
         if requests.isEmpty {
-            settleUpload(context, &step)
+            settleUpload(context)
         } else if wasMoving {
-            step.effects.append(.stop(requests.map(\.key)))
+            frame.step.effects.append(.stop(requests.map(\.key)))
         }
     }
 
     /// The wire is quiet. What the server holds of a cancelled upload is deleted there once the
     /// fetch is dropped, see ``AbandonedUpload``.
-    mutating func settleUpload(_ context: FetchContext, _ step: inout FetchStep) {
+    mutating func settleUpload(_ context: FetchContext) {
         guard stage == .settling, requests.isEmpty, let leaving else { return }
         stage = .left
-        step.exit(&frame, leaving, context)
+        frame.exit(leaving, context)
     }
 
     // MARK: - On the wire
 
-    mutating func send(
-        _ exchange: UploadExchange, _ context: FetchContext, _ step: inout FetchStep
-    ) {
+    mutating func send(_ exchange: UploadExchange, _ context: FetchContext) {
         assert(state.partPath.isEmpty, "an upload has no part file")
         let key = frame.beginRequest(at: context.now.monotonic)
         requests.append(
@@ -327,12 +307,12 @@ package struct UploadMachine: Sendable {
                 key: key, number: state.attempts, exchange: exchange,
                 startedAt: context.now.wall))
         course.sent(exchange, as: key, held: have.count)
-        record(exchange, &step)
-        step.effects.append(.send(UploadAsk(key: key, exchange: exchange)))
+        record(exchange)
+        frame.step.effects.append(.send(UploadAsk(key: key, exchange: exchange)))
     }
 
     /// Records what has to be known of the request after a crash.
-    private mutating func record(_ exchange: UploadExchange, _ step: inout FetchStep) {
+    private mutating func record(_ exchange: UploadExchange) {
         // A part is stored whole or not at all: nothing has to be remembered of it.
         if exchange.part != nil { return }
         let isForgettable = isForgettable(exchange)
@@ -343,14 +323,14 @@ package struct UploadMachine: Sendable {
         frame.bytes.state.upload?.adopt(conversation)
         if mayFinish { frame.bytes.state.upload?.mayHaveArrived = true }
         if isForgettable || !mayFinish && state.upload == before { return }
-        step.writes.append(.save(state))
+        frame.save()
         let isCostly = exchange.range.count > Limits.uploadAtOnceBytes
-        step.durable = step.durable || isCostly || !exchange.body.mayRepeat
+        frame.step.durable = frame.step.durable || isCostly || !exchange.body.mayRepeat
     }
 
     /// The server tells on the way of a resource, or how far it is.
     private mutating func interim(
-        _ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
+        _ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext
     ) {
         guard course.exchanges[key] != nil else { return }
         var conversation = conversation
@@ -358,19 +338,17 @@ package struct UploadMachine: Sendable {
         let address = conversation.progress.kept.address
         let isNew = address != state.upload?.address
         guard isNew || conversation.acknowledged != have else { return }
-        absorb(conversation, context, &step)
-        step.writes.append(.save(state))
-        if isNew { step.durable = true }
+        absorb(conversation, context)
+        frame.save()
+        if isNew { frame.step.durable = true }
     }
 
-    mutating func remove(
-        _ key: SegmentKey, _ end: SegmentEnd, _ step: inout FetchStep
-    ) -> ActiveExchange? {
+    mutating func remove(_ key: SegmentKey, _ end: SegmentEnd) -> ActiveExchange? {
         guard let index = requests.firstIndex(where: { $0.key == key }) else { return nil }
         count(end.bytesSent, of: key)
         let request = requests.remove(at: index)
         // The request's count is saved with the result of its end.
-        step.effects.append(.release([key]))
+        frame.step.effects.append(.release([key]))
         if end.failure == .withdrawn, request.number == state.attempts {
             frame.bytes.state.attempts -= 1
         }
@@ -393,27 +371,25 @@ package struct UploadMachine: Sendable {
     }
 
     /// Adopts what an answer has told. The caller saves it.
-    mutating func absorb(
-        _ conversation: any UploadConversation, _ context: FetchContext, _ step: inout FetchStep
-    ) {
+    mutating func absorb(_ conversation: any UploadConversation, _ context: FetchContext) {
         let standing = conversation.standing
         frame.bytes.state.upload?.adopt(conversation)
         frame.bytes.state.isPrefetched = false
         if let lost = standing.lost {
             course.floor = 0
             let others = course.forgetAll()
-            if !others.isEmpty { step.effects.append(.stop(others)) }
-            lose(lost, &step)
+            if !others.isEmpty { frame.step.effects.append(.stop(others)) }
+            lose(lost)
         } else {
-            acknowledge(conversation.acknowledged, &step)
+            acknowledge(conversation.acknowledged)
         }
         if let learned = standing.learned, learned != context.origin.uploads {
-            step.writes.append(.learn(origin: context.origin.origin, .uploads(learned)))
+            frame.step.writes.append(.learn(origin: context.origin.origin, .uploads(learned)))
         }
     }
 
     /// The server has these bytes. They may be fewer than it said before: that is recorded.
-    mutating func acknowledge(_ told: ByteRanges, _ step: inout FetchStep) {
+    mutating func acknowledge(_ told: ByteRanges) {
         let (before, after) = (have.count, told.count)
         assert(after <= state.bytesTotal ?? .max, "the server has no more than the file")
         if told == have { return }
@@ -421,20 +397,22 @@ package struct UploadMachine: Sendable {
         if after < before {
             frame.bytes.state.restarts += 1
             let reason = "the server has fewer bytes than it had acknowledged"
-            step.writes.append(.restarted(transfer, reason: reason, bytesLost: before - after))
-            step.durable = true
+            frame.step.writes.append(
+                .restarted(transfer, reason: reason, bytesLost: before - after))
+            frame.step.durable = true
         }
         frame.bytes.have = told
         frame.bytes.state.durable = told
     }
 
     /// Drops the bytes that the server had of the upload: they are worth nothing any more.
-    mutating func lose(_ reason: String, _ step: inout FetchStep) {
+    mutating func lose(_ reason: String) {
         let lost = frame.bytes.have.count
         if lost > 0 || frame.bytes.state.upload?.address != nil {
             frame.bytes.state.restarts += 1
-            step.writes.append(.restarted(frame.target.transfer, reason: reason, bytesLost: lost))
-            step.durable = true
+            frame.step.writes.append(
+                .restarted(frame.target.transfer, reason: reason, bytesLost: lost))
+            frame.step.durable = true
         }
         frame.bytes.have = ByteRanges()
         frame.bytes.state.durable = ByteRanges()

@@ -33,8 +33,7 @@ package struct UploadRun: Sendable {
     }
 
     mutating func sent(_ exchange: UploadExchange, as key: SegmentKey, held: Int64) {
-        assert(
-            exchanges.isEmpty || exchange.part != nil, "only parts are sent beside each other")
+        assert(exchanges.isEmpty || exchange.part != nil, "only parts are sent beside each other")
         exchanges[key] = exchange
         heldBefore[key] = held
         // A part that is refused has a rule of its own.
@@ -109,9 +108,9 @@ private struct UnsettledFailure: Sendable {
 
 extension UploadMachine {
     /// How long a file needs in one go is known by its throughput, the next time.
-    func noteStop(_ leaving: FetchLeaving, _ context: FetchContext, _ step: inout FetchStep) {
+    mutating func noteStop(_ leaving: FetchLeaving, _ context: FetchContext) {
         guard case .requeue = leaving, isSendingWhole(once: false) else { return }
-        frame.noteThroughput(context, &step)
+        frame.noteThroughput(context)
     }
 }
 
@@ -126,9 +125,7 @@ struct ActiveExchange: Sendable {
     var head: ResponseHead?
 
     /// Record of the request, which has ended.
-    func outcome(
-        _ end: SegmentEnd, _ verdict: UploadVerdict, at now: Timestamp
-    ) -> AttemptRecord {
+    func outcome(_ end: SegmentEnd, _ verdict: UploadVerdict, at now: Timestamp) -> AttemptRecord {
         var (word, message): (String, String?) = ("completed", nil)
         switch verdict {
         case .goOn, .done:
