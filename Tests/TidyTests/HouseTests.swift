@@ -72,6 +72,15 @@ import Testing
         #expect(crumbs.count <= 9, "\(crumbs.map(\.path))")
     }
 
+    /// A machine collects the consequences of an event in its frame. Only what extends a finished
+    /// step is handed one.
+    @Test func machinesCollectTheirStep() {
+        let places = Repository.sources.flatMap { file in
+            file.lines(with: "inout FetchStep").map(file.place)
+        }
+        #expect(places.count <= 3, "\(places)")
+    }
+
     @Test func verbsMeanOneThing() {
         let limits = ["take": 1, "look": 2, "note": 3, "tell": 3, "handle": 3]
         for (verb, limit) in limits.sorted(by: { $0.key < $1.key }) {

@@ -114,19 +114,6 @@ extension ActiveSegment {
     }
 }
 
-extension [ActiveSegment] {
-    /// Stops requests; what they have written is kept. Returns whether there are any.
-    mutating func giveUp(
-        where isUseless: (ActiveSegment) -> Bool, _ step: inout FetchStep
-    ) -> Bool {
-        let others = indices.filter { isUseless(self[$0]) }
-        if others.isEmpty { return false }
-        for index in others { self[index].isGivenUp = true }
-        step.effects.append(.stop(others.map { self[$0].key }))
-        return true
-    }
-}
-
 /// See ``HeadVerdict/hold``.
 package struct HeldBody: Hashable, Sendable {
     package var key: SegmentKey

@@ -41,18 +41,18 @@ struct Checkpoints: Sendable {
         return pending
     }
 
-    /// Drops all checkpoints: the bytes written are of no more use.
-    mutating func void(_ step: inout FetchStep) {
+    /// Drops all checkpoints: the bytes written are of no more use. Returns the requests whose
+    /// cells are not needed after the next commit.
+    mutating func void() -> [SegmentKey] {
         syncing = nil
-        release(first: retired.count, &step)
+        return release(first: retired.count)
     }
 
-    /// After the commit that this step asks for.
-    mutating func release(first count: Int, _ step: inout FetchStep) {
-        guard count > 0 else { return }
+    /// Returns the requests whose cells are not needed after the next commit.
+    mutating func release(first count: Int) -> [SegmentKey] {
         assert(count <= retired.count, "what a sync covers is retired until it has ended")
-        step.effects.append(.release(Array(retired.prefix(count))))
-        retired.removeFirst(count)
+        defer { retired.removeFirst(count) }
+        return Array(retired.prefix(count))
     }
 
     func isDue(unsynced: Int64, at now: Instant) -> Bool {
@@ -82,31 +82,9 @@ package struct PendingSync: Hashable, Sendable {
     package var retired: Int
 }
 
-/// Store progress ≤ durable bytes, always: sync first, then commit what the sync covered.
 extension FetchBytes {
     func isCheckpointDue(at now: Instant) -> Bool {
         guard state.validator != nil else { return false }
         return checkpoints.isDue(unsynced: have.count - state.durable.count, at: now)
-    }
-
-    mutating func sync(digests: [Checksum], _ step: inout FetchStep) {
-        let token = checkpoints.beginSync(of: have)
-        step.effects.append(
-            .sync(token: token, digests: digests.map(\.algorithm), through: have.prefix))
-    }
-
-    /// Returns whether the sync was awaited: a restart or an earlier failure voids it.
-    mutating func synced(_ token: Int64, at now: Instant, _ step: inout FetchStep) -> Bool {
-        guard let pending = checkpoints.endSync(token) else { return false }
-        assert(pending.covers.ranges.allSatisfy(have.contains), "what is void ends its sync")
-        checkpoints.start(at: now)
-        state.durable = state.durable.union(pending.covers)
-        state.isPrefetched = false
-        step.writes.append(.save(state))
-        // A power cut may take every commit since the last one that was made durable, however old
-        // they are: what is to cost one checkpoint at most has to reach the disk with it.
-        step.durable = true
-        checkpoints.release(first: pending.retired, &step)
-        return true
     }
 }

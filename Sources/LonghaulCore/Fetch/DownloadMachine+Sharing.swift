@@ -5,41 +5,41 @@ extension DownloadMachine {
 
     /// The part file is on a disk that is away, and the destination on another: there is no need to
     /// wait. The bytes stay for those that share them; if there are none, they are given up.
-    mutating func goElsewhere(_ step: inout FetchStep) {
+    mutating func goElsewhere() {
         stage = .left
-        if !wire.frame.target.isShared { wire.voidBytes(.partFileMissing, &step) }
-        step.writes.append(.save(state))
-        step.writes.append(.queued(transfer, readyAt: nil, waitingFor: []))
-        step.writes.append(.dropFetch(transfer))
-        step.durable = true
-        step.effects.append(.close(deletingPart: false))
+        if !wire.frame.target.isShared { wire.frame.void(.partFileMissing) }
+        wire.frame.save()
+        wire.frame.step.writes.append(.queued(transfer, readyAt: nil, waitingFor: []))
+        wire.frame.step.writes.append(.dropFetch(transfer))
+        wire.frame.step.durable = true
+        wire.frame.step.effects.append(.close(deletingPart: false))
     }
 
     /// The copies are made while the part file is still ours alone: nothing changes it under
     /// them, and after a crash at any point it is there for those that are missing.
-    mutating func shareOrPublish(_ step: inout FetchStep) {
+    mutating func shareOrPublish() {
         if wire.frame.target.isShared || !isAtHome {
             stage = .sharing
-            step.writes.append(.save(state))
-            step.effects.append(.handOut)
+            wire.frame.save()
+            wire.frame.step.effects.append(.handOut)
         } else {
             stage = .publishing
-            publish(as: finalDestination, &step)
+            publish(as: finalDestination)
         }
     }
 
     /// Publishes the part file, unless its leader came to lead while its copy was being made. Such
     /// a leader has the copy: the part file as well would publish it twice.
-    mutating func handedOut(leaderHasCopy: Bool, _ step: inout FetchStep) {
+    mutating func handedOut(leaderHasCopy: Bool) {
         guard stage == .sharing else { return }
         if isAtHome, !leaderHasCopy {
             stage = .publishing
-            publish(as: finalDestination, &step)
+            publish(as: finalDestination)
         } else {
             // The leader was given a copy too.
             stage = .left
-            step.writes.append(.discard(state.id))
-            step.effects.append(.close(deletingPart: true))
+            wire.frame.step.writes.append(.discard(state.id))
+            wire.frame.step.effects.append(.close(deletingPart: true))
         }
     }
 
@@ -58,57 +58,53 @@ extension DownloadMachine {
     // MARK: - The kept file
 
     /// The part file is a copy of the file that was kept.
-    mutating func filled(_ context: FetchContext, _ step: inout FetchStep) {
-        if stage == .checking { return adopted(context, &step) }
+    mutating func filled(_ context: FetchContext) {
+        if stage == .checking { return adopted(context) }
         guard stage == .moving, segments.isEmpty, have.isEmpty, let kept = wire.frame.target.kept
         else { return }
         wire.frame.target.kept = nil
         wire.fromZero = nil
         wire.frame.bytes.fill(with: kept, askedFor: request.url)
-        step.writes.append(.save(state))
-        finish(&step)
+        wire.frame.save()
+        finish()
     }
 
     /// The file is not what it was, or cannot be read: asked for as if there were none.
-    mutating func fillFailed(
-        _ fault: LocalFault, _ context: FetchContext, _ step: inout FetchStep
-    ) {
-        if stage == .checking { return notAdopted(fault, context, &step) }
+    mutating func fillFailed(_ fault: LocalFault, _ context: FetchContext) {
+        if stage == .checking { return notAdopted(fault, context) }
         guard stage == .moving, segments.isEmpty, wire.frame.target.kept != nil else { return }
         wire.frame.target.kept = nil
         if fault.code == .noSpace {
-            failedLocally(fault, context, &step)
+            failedLocally(fault, context)
         } else {
-            wire.askNext(context, &step)
+            wire.askNext(context)
         }
     }
 
     // MARK: - A file of another program
 
     /// The part file is a copy of it, which the next answer has to prove.
-    private mutating func adopted(_ context: FetchContext, _ step: inout FetchStep) {
+    private mutating func adopted(_ context: FetchContext) {
         guard let kept = wire.frame.target.continued else { return }
         if leaving != nil {
             stage = .settling
-            return quiet(context, &step)
+            return quiet(context)
         }
         wire.frame.bytes.adopt(kept)
         wire.frame.run.start(wire.frame.bytes, at: context.now.monotonic)
         stage = .moving
-        wire.askNext(context, &step)
+        wire.askNext(context)
     }
 
-    private mutating func notAdopted(
-        _ fault: LocalFault, _ context: FetchContext, _ step: inout FetchStep
-    ) {
+    private mutating func notAdopted(_ fault: LocalFault, _ context: FetchContext) {
         stage = .settling
-        if fault.code == .noSpace || leaving != nil { return failedLocally(fault, context, &step) }
+        if fault.code == .noSpace || leaving != nil { return failedLocally(fault, context) }
         let path = wire.frame.target.continued?.path ?? wire.frame.target.destination
         let error = LonghaulError(
             .destinationExists,
             "\(path) is not what it was when the transfer was recorded, and was left alone; give "
                 + "the command again", transferID: transfer)
-        leave(.fail(error), context, &step)
+        leave(.fail(error), context)
     }
 }
 

@@ -72,17 +72,15 @@ package struct DownloadMachine: Sendable {
     ///   - resting: Sources that are to be left alone, where there are others.
     ///   - spaceIsShort: Where the size is not known, room for one byte is looked for: of thousands
     ///     of transfers to a full disk each would make a file, and a request.
-    mutating func begin(elsewhereThan resting: Set<String>, spaceIsShort: Bool) -> FetchStep {
+    mutating func begin(elsewhereThan resting: Set<String>, spaceIsShort: Bool) {
         for _ in wire.frame.target.sources where resting.contains(wire.url) {
             wire.frame.bytes.nextSource(in: wire.frame.target)
         }
-        var step = FetchStep()
         let size = state.bytesTotal ?? request.expectedBytes
         let needs = size.map { max(0, $0 - have.count) } ?? (spaceIsShort ? 1 : nil)
         var order = part(needs: needs)
         order.isNeedExpected = state.bytesTotal == nil && size != nil
-        step.effects.append(.prepare(order))
-        return step
+        wire.frame.step.effects.append(.prepare(order))
     }
 
     package func part(needs: Int64?) -> PartOrder {

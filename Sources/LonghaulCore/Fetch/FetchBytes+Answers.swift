@@ -73,9 +73,7 @@ extension FetchState {
     }
 
     /// The reserved destination, or the server's name for it beside it where that was asked for.
-    package func finalDestination(
-        of request: TransferRequest, at destination: String
-    ) -> String {
+    package func finalDestination(of request: TransferRequest, at destination: String) -> String {
         guard request.options.remoteName, let name = proposedName,
             let slash = destination.utf8.lastIndex(of: UInt8(ascii: "/"))
         else { return destination }

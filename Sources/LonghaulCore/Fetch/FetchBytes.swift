@@ -45,34 +45,6 @@ package struct FetchBytes: Sendable {
         return (max(gap.lowerBound, position), end)
     }
 
-    // MARK: - The part file
-
-    /// - Parameters:
-    ///   - lost: Why a new and empty file was made, if it was.
-    ///   - size: Of a file that was there; `nil` = not looked at.
-    mutating func opened(
-        _ identity: FileIdentity, path: String, lost: RestartReason?, size: Int64?,
-        of transfer: TransferID, _ step: inout FetchStep
-    ) {
-        if let size { cutOff(at: size, of: transfer, &step) }
-        let isAnother = lost != nil && state.partIdentity != nil
-        if let lost, isAnother { void(lost, of: transfer, &step) }
-        let isRenumbered = lost == nil && state.partIdentity.map { $0 != identity } ?? false
-        state.partIdentity = identity
-        state.partPath = path
-        state.publication = nil
-        if isRenumbered { doubt(of: transfer, &step) }
-        // The new file may have the number of the one that is gone: bytes held there become void in
-        // the store, too, before a byte is written.
-        if isAnother { step.writes.append(.save(state)) }
-        // A version of which there is no byte: the next answer may be of another, and until that is
-        // recorded nothing on the board may be taken for this one.
-        if have.isEmpty, state.validator != nil, !isWhole {
-            forgetVersion()
-            step.writes.append(.save(state))
-        }
-    }
-
     /// An empty part file is made again when it is needed. What failed its digest stays for its
     /// owner to look at, and a file without a byte may have its name already.
     var isPartOfUse: Bool {
@@ -81,21 +53,6 @@ package struct FetchBytes: Sendable {
     }
 
     // MARK: - Given up
-
-    /// Gives up all that is held. The caller sees to it that this is committed before a byte is
-    /// overwritten.
-    mutating func void(_ reason: RestartReason, of transfer: TransferID, _ step: inout FetchStep) {
-        let lost = have.count
-        if reason == .digestDiffers { state.isDigestRefuted = true }
-        forgetAll()
-        checkpoints.void(&step)
-        rangesProven = false
-        if lost > 0 {
-            state.restarts += 1
-            step.writes.append(.restarted(transfer, reason: reason.description, bytesLost: lost))
-        }
-        step.durable = true
-    }
 
     /// Under a new generation, so that what the board says of them is void too.
     mutating func forgetAll() {
@@ -115,38 +72,6 @@ package struct FetchBytes: Sendable {
     /// Back to what is durable.
     mutating func distrust() {
         have = state.durable
-    }
-
-    /// The file system gives files other numbers after each mount, and only its name says that the
-    /// file is ours. Before anything is put to what it holds, the end of that is compared with what
-    /// comes, as after an answer that brought nothing; of a whole file, too.
-    mutating func doubt(of transfer: TransferID, _ step: inout FetchStep) {
-        let end = min(have.prefix, (state.bytesTotal ?? .max) - Limits.overlapBytes)
-        if end > 0 {
-            state.generation += 1
-            have = ByteRanges(0..<end)
-            state.durable = have
-            state.emptyAnswers = max(1, state.emptyAnswers)
-            step.durable = true
-        } else {
-            void(.partFileReplaced, of: transfer, &step)
-        }
-        step.writes.append(.save(state))
-    }
-
-    /// Never more is held than the file has: a shorter one was cut off, maybe by a file system
-    /// check, and would be filled up with zeros. What is behind is fetched again.
-    mutating func cutOff(at size: Int64, of transfer: TransferID, _ step: inout FetchStep) {
-        let kept = have.upTo(size)
-        if kept == have { return }
-        if kept.isEmpty {
-            void(.partFileShorter, of: transfer, &step)
-        } else {
-            state.durable = state.durable.upTo(size)
-            have = kept
-        }
-        step.writes.append(.save(state))
-        step.durable = true
     }
 
     // MARK: - The version
@@ -229,9 +154,7 @@ package struct FetchBytes: Sendable {
     }
 
     /// The server has sent the end of what was adopted once more, and it is the same.
-    mutating func prove(
-        _ segment: ActiveSegment, for request: TransferRequest, at now: Instant
-    ) {
+    mutating func prove(_ segment: ActiveSegment, for request: TransferRequest, at now: Instant) {
         guard let length = adopted, case .append? = segment.decision, let head = segment.head
         else { return }
         adopted = nil

@@ -26,15 +26,6 @@ package struct FetchFrame: Sendable {
         return step
     }
 
-    /// Lets the consequences be collected in `step`.
-    mutating func collecting<Result>(
-        in step: inout FetchStep, _ body: (inout FetchFrame) -> Result
-    ) -> Result {
-        swap(&self.step, &step)
-        defer { swap(&self.step, &step) }
-        return body(&self)
-    }
-
     mutating func save() {
         step.writes.append(.save(bytes.state))
     }
@@ -70,8 +61,7 @@ package struct FetchFrame: Sendable {
 
     /// What the head of an answer means for the bytes held.
     func judgement(of head: ResponseHead, for ask: RangeRequest) -> ResumeJudgement {
-        judge(
-            ask, head, pinned: bytes.state.validator, maxSize: target.request.options.maxSize)
+        judge(ask, head, pinned: bytes.state.validator, maxSize: target.request.options.maxSize)
     }
 
     /// The request as it goes to the source in use.

@@ -25,7 +25,8 @@ package enum FetchMachine: Sendable {
         var step = FetchStep()
         switch consume self {
         case .download(var machine):
-            step = machine.begin(elsewhereThan: resting, spaceIsShort: spaceIsShort)
+            machine.begin(elsewhereThan: resting, spaceIsShort: spaceIsShort)
+            step = machine.wire.frame.endStep()
             self = .download(machine)
         case .upload(var machine):
             machine.begin()
@@ -45,7 +46,8 @@ package enum FetchMachine: Sendable {
         // Moved out and in again: a copy would be made of all that the machine changes.
         switch consume self {
         case .download(var machine):
-            step = machine.react(to: event, in: context)
+            machine.react(to: event, in: context)
+            step = machine.wire.frame.endStep()
             self = .download(machine)
         case .upload(var machine):
             machine.react(to: event, in: context)

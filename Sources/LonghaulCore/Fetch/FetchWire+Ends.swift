@@ -2,7 +2,7 @@
 extension FetchWire {
     /// Takes the request off the wire and keeps what it has brought; `nil` = it was not there.
     mutating func remove(
-        _ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext, _ step: inout FetchStep
+        _ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext
     ) -> EndedRequest? {
         guard let index = segments.firstIndex(where: { $0.key == key }) else { return nil }
         // The board may have had no cell for it.
@@ -31,68 +31,62 @@ extension FetchWire {
         }
         if held?.key == key { held = nil }
         let ended = EndedRequest(segment, end, of: frame.target, frame.bytes)
-        step.writes.append(.attempt(frame.target.transfer, ended.outcome(at: context.now.wall)))
+        frame.step.writes.append(
+            .attempt(frame.target.transfer, ended.outcome(at: context.now.wall)))
         return ended
     }
 
     /// While the fetch moves: what is asked instead, or what else there is to do.
-    mutating func next(
-        after ended: EndedRequest, _ context: FetchContext, _ step: inout FetchStep
-    ) -> WireOutcome? {
+    mutating func next(after ended: EndedRequest, _ context: FetchContext) -> WireOutcome? {
         let (segment, failure) = (ended.segment, ended.failure)
         frame.bytes.learnEnd(ended)
         if frame.bytes.isWhole, fromZero == nil, failure == nil || failure?.kind == .transient {
-            return wholeOnWire(context, &step)
+            return wholeOnWire(context)
         } else if slowness != nil {
-            return elsewhere(context, &step)
+            return elsewhere(context)
         } else if let failure {
-            return failed(failure, segment, context, &step)
+            return failed(failure, segment, context)
         } else if !segments.isEmpty {
-            split(context, &step)
+            split(context)
             return nil
         } else if segment.isParallel || segment.hasWritten || segment.isGivenUp
             || (fromZero != nil && segment.ask.sendsRange)
         {
             // Another gap, or all of it; not the same again when that brought nothing.
-            return askInTime(context, &step)
+            return askInTime(context)
         } else {
-            return broughtNothing(ended, context, &step)
+            return broughtNothing(ended, context)
         }
     }
 
-    private mutating func wholeOnWire(
-        _ context: FetchContext, _ step: inout FetchStep
-    ) -> WireOutcome? {
+    private mutating func wholeOnWire(_ context: FetchContext) -> WireOutcome? {
         if segments.isEmpty {
-            frame.collecting(in: &step) { $0.noteThroughput(context) }
+            frame.noteThroughput(context)
             return .finish
         }
-        step.effects.append(.stop(segments.map(\.key)))
+        frame.step.effects.append(.stop(segments.map(\.key)))
         return nil
     }
 
     private mutating func failed(
-        _ failure: Failure, _ segment: ActiveSegment, _ context: FetchContext,
-        _ step: inout FetchStep
+        _ failure: Failure, _ segment: ActiveSegment, _ context: FetchContext
     ) -> WireOutcome? {
         if segment.isParallel, failure.kind.isAboutTheRequest {
             // Many servers refuse a second connection, with any status: the first is as good as
             // before.
             if !segment.hasBroughtAPiece { noteRefused(segment, context) }
             frame.run.askedPause(by: failure, at: context.now.wall)
-            return segments.isEmpty ? askInTime(context, &step) : nil
+            return segments.isEmpty ? askInTime(context) : nil
         }
         let isOfRange = segments.isEmpty && frame.bytes.mayBeOfTheRange(failure, segment)
         let failure = isOfRange ? FailureTable.restart(.noBytes) : failure
         switch failure.kind {
         case .restartFromZero where segment.ask.isAdopting:
-            return tryElsewhere(
-                Failure.notContinued(failure.restart ?? .noBytes), context, &step)
+            return tryElsewhere(Failure.notContinued(failure.restart ?? .noBytes), context)
         case .restartFromZero where segment.ask.isForMirror:
             // Only the transfer's own URL may discard the bytes held.
             if segments.isEmpty {
-                return tryElsewhere(
-                    FailureTable.mirror(failure.restart ?? .noBytes), context, &step)
+                return tryElsewhere(FailureTable.mirror(failure.restart ?? .noBytes), context)
             }
             frame.connections.rangesRefused = true
             return nil
@@ -110,45 +104,41 @@ extension FetchWire {
             }
             fromZero = failure.restart ?? .noBytes
             if segments.isEmpty {
-                askNext(context, &step)
+                askNext(context)
             } else {
-                step.effects.append(.stop(segments.map(\.key)))
+                frame.step.effects.append(.stop(segments.map(\.key)))
             }
             return nil
         case .transient:
             // Otherwise the others go on.
-            if segments.isEmpty { return tryElsewhere(failure, context, &step) }
+            if segments.isEmpty { return tryElsewhere(failure, context) }
             if !segment.hasBroughtAPiece { noteRefused(segment, context) }
             return nil
         case .waitForStorage, .localFault:
             let fault = LocalFault(code: failure.error.code, message: failure.error.message)
             return .leave(frame.target.leaving(after: fault, bytesKept: frame.bytes.have.count))
-        case .needsInput, .permanent: return tryElsewhere(failure, context, &step)
+        case .needsInput, .permanent: return tryElsewhere(failure, context)
         }
     }
 
-    private mutating func askInTime(
-        _ context: FetchContext, _ step: inout FetchStep
-    ) -> WireOutcome? {
+    private mutating func askInTime(_ context: FetchContext) -> WireOutcome? {
         if let pause = frame.pause(at: context.now.wall) { return .leave(.pause(pause)) }
-        askNext(context, &step)
+        askNext(context)
         return nil
     }
 
     /// The next source takes over at once. When all have failed, what may pass is waited out.
-    mutating func tryElsewhere(
-        _ failure: Failure, _ context: FetchContext, _ step: inout FetchStep
-    ) -> WireOutcome? {
+    mutating func tryElsewhere(_ failure: Failure, _ context: FetchContext) -> WireOutcome? {
         frame.run.sourceFailed(failure)
         if isAtOwnOrigin { frame.run.ownURLFailed(failure) }
         // Why its own URL is asked from zero is nothing to a mirror.
         fromZero = nil
         if frame.target.sources.count > 1 {
-            frame.collecting(in: &step) { $0.blame(failure, context) }
+            frame.blame(failure, context)
             frame.run.exemptOrigin()
         }
         if segments.isEmpty, frame.moveToNextSource(context) {
-            askNext(context, &step)
+            askNext(context)
             return nil
         }
         return .leave(frame.run.leaving(after: failure))
@@ -156,15 +146,15 @@ extension FetchWire {
 
     /// An answer without use: complete, unusable, or empty.
     private mutating func broughtNothing(
-        _ ended: EndedRequest, _ context: FetchContext, _ step: inout FetchStep
+        _ ended: EndedRequest, _ context: FetchContext
     ) -> WireOutcome? {
         if ended.saysUnchanged, let kept = frame.target.kept {
-            step.effects.append(.fill(kept))
+            frame.step.effects.append(.fill(kept))
             return nil
         }
         let ask = ended.segment.ask
         if ask.isAdopting, frame.bytes.adopted != nil, ended.segment.decision != .redirect {
-            return tryElsewhere(Failure.notContinued(.noBytes), context, &step)
+            return tryElsewhere(Failure.notContinued(.noBytes), context)
         }
         switch ended.segment.decision {
         case .alreadyComplete(let length)?:
@@ -184,7 +174,7 @@ extension FetchWire {
             else { return .unusable("it brought no bytes") }
             fromZero = .noBytes
         }
-        askNext(context, &step)
+        askNext(context)
         return nil
     }
 }

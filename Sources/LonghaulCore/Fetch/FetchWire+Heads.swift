@@ -1,8 +1,6 @@
 /// Acts on an answer once its head is in.
 extension FetchWire {
-    mutating func head(
-        _ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
-    ) {
+    mutating func head(_ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext) {
         guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
         let segment = segments[index]
         let judgement = frame.judgement(of: head, for: segment.ask)
@@ -11,14 +9,14 @@ extension FetchWire {
         heard(index, at: context.now.monotonic)
         segments[index].judgement = judgement
         frame.run.lastHTTPVersion = head.httpVersion
-        step.writes +=
+        frame.step.writes +=
             asked(context)?.writes(after: head, judgement, segment.ask, now: context.now.wall) ?? []
         if segment.isParallel {
-            parallelHead(judgement.decision, at: index, context, &step)
+            parallelHead(judgement.decision, at: index, context)
             return
         }
         switch judgement.decision {
-        case .fresh(let validator, _): pin(validator, head, key, context, &step)
+        case .fresh(let validator, _): pin(validator, head, key, context)
         case .append(let plan):
             segments[index].begins(plan)
             frame.bytes.rangesProven = true
@@ -33,9 +31,9 @@ extension FetchWire {
             frame.connections.rangesOffered = head.headers.offersByteRanges
             frame.bytes.state.effectiveURL = head.effectiveURL
         case .restart(let reason, let validator):
-            voidBytes(reason, &step)
+            frame.void(reason)
             segments[index].begins(at: 0, end: head.bodyEnd(length: validator.length))
-            pin(validator, head, key, context, &step)
+            pin(validator, head, key, context)
         case .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .fail, .empty:
             // The transport reads no body of these; what they mean is settled when the request has
             // ended.
@@ -45,9 +43,7 @@ extension FetchWire {
 
     /// The fetch is on its way out, and the body of this answer may have come meanwhile: what of it
     /// belongs to the version that is held is kept, and nothing is given up for the rest.
-    mutating func lateHead(
-        _ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext, _ step: inout FetchStep
-    ) {
+    mutating func lateHead(_ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext) {
         guard let index = segments.firstIndex(where: { $0.key == key }), segments[index].isOpen
         else { return }
         let segment = segments[index]
@@ -67,10 +63,10 @@ extension FetchWire {
         case .skip(let plan) where !segment.isParallel: accept(plan)
         case .fresh(let validator, _) where decision.verdict != .hold && !segment.isParallel:
             accept()
-            pin(validator, head, key, context, &step)
+            pin(validator, head, key, context)
         // A pause that the server asks for holds for the next request, of this transfer or another.
         case .fail(let failure) where failure.retryAfter != nil:
-            frame.collecting(in: &step) { $0.blame(failure, context) }
+            frame.blame(failure, context)
         case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment, .redirect,
             .fail, .empty:
             break
@@ -80,8 +76,7 @@ extension FetchWire {
     /// The first answer of a representation: commit what it is before its first byte is written,
     /// unless it is small.
     private mutating func pin(
-        _ validator: Validator, _ head: ResponseHead, _ key: SegmentKey, _ context: FetchContext,
-        _ step: inout FetchStep
+        _ validator: Validator, _ head: ResponseHead, _ key: SegmentKey, _ context: FetchContext
     ) {
         fromZero = nil
         frame.connections.rangesOffered = head.headers.offersByteRanges
@@ -101,27 +96,27 @@ extension FetchWire {
                 end: head.bodyEnd(length: validator.length) ?? frame.target.request.options.maxSize)
         )
         frame.bytes.state.isPrefetched = false
-        step.writes.append(.save(frame.bytes.state))
+        frame.save()
         if case .restart = decision {
             // The truncation follows the commit: a power cut between the two leaves a longer file,
             // never a spliced one.
-            step.durable = true
+            frame.step.durable = true
             isEmptying = true
-            step.effects.append(.truncate(generation: frame.bytes.state.generation))
+            frame.step.effects.append(.truncate(generation: frame.bytes.state.generation))
         } else if let length = validator.length {
-            step.effects.append(.reserve(bytes: length))
+            frame.step.effects.append(.reserve(bytes: length))
         } else {
-            proceedWithHeld(&step)
+            proceedWithHeld()
         }
     }
 
-    mutating func proceedWithHeld(_ step: inout FetchStep) {
+    mutating func proceedWithHeld() {
         guard let held else { return }
         self.held = nil
         for index in segments.indices where segments[index].key == held.key {
             segments[index].isOpen = true
         }
-        step.effects.append(.proceed(held.key, held.plan))
+        frame.step.effects.append(.proceed(held.key, held.plan))
     }
 
     /// A parallel request is of use only if it appends under the pinned validator. One that shows
@@ -129,14 +124,13 @@ extension FetchWire {
     /// may call the same file by two tags, and what the others bring is of the version that they
     /// began. What is left when they are done is asked for alone, and that answer decides.
     private mutating func parallelHead(
-        _ decision: ResumeDecision, at index: Int, _ context: FetchContext,
-        _ step: inout FetchStep
+        _ decision: ResumeDecision, at index: Int, _ context: FetchContext
     ) {
         switch decision {
         case .append(let plan):
             segments[index].begins(plan)
             frame.bytes.rangesProven = true
-            takeOver(from: index, plan, context, &step)
+            takeOver(from: index, plan, context)
         // The server refuses one more request just now: this is settled when the request has ended.
         case .fail where segments[index].head?.status ?? 0 >= 400: break
         case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment,
@@ -147,9 +141,7 @@ extension FetchWire {
 
     /// Takes a range over from the request that fetches the same bytes. The head must be good:
     /// otherwise that request goes on with them. The body has waited for that.
-    private mutating func takeOver(
-        from index: Int, _ plan: BodyPlan, _ context: FetchContext, _ step: inout FetchStep
-    ) {
+    private mutating func takeOver(from index: Int, _ plan: BodyPlan, _ context: FetchContext) {
         let start = segments[index].start
         let other = segments.indices.first { other in
             let segment = segments[other]
@@ -160,14 +152,14 @@ extension FetchWire {
             if segments[other].reaches(start, soonAt: context.now.monotonic) {
                 // The other one is there already, or nearly: it brings the rest as soon.
                 noteRefused(segments[index], context)
-                step.effects.append(.stop([segments[index].key]))
+                frame.step.effects.append(.stop([segments[index].key]))
                 return
             }
             assert(start < segments[other].end ?? .max, "a range is only shortened")
             segments[other].end = start
-            step.effects.append(.shrink(segments[other].key, end: start))
+            frame.step.effects.append(.shrink(segments[other].key, end: start))
         }
         frame.connections.worked(segments.count(where: \.isWriting))
-        step.effects.append(.proceed(segments[index].key, plan))
+        frame.step.effects.append(.proceed(segments[index].key, plan))
     }
 }

@@ -1,19 +1,17 @@
 /// Requests: what is asked next, and how many at a time.
 extension FetchWire {
     /// Sends a request for the first missing bytes, or for the whole from zero.
-    mutating func askNext(_ context: FetchContext, _ step: inout FetchStep) {
+    mutating func askNext(_ context: FetchContext) {
         precondition(segments.isEmpty, "the first request of a round goes out alone")
         // The body of this request may be small, and let in at once: the emptying would lose it.
         if isEmptying { return }
         let ask = frame.bytes.nextAsk(
             fromZero: fromZero, readFrom: maySplit ? frame.target.readFrom : nil,
             origin: asked(context) ?? context.origin, scheme: ResponseHead.Scheme(of: url))
-        send(ask, isParallel: false, context, &step)
+        send(ask, isParallel: false, context)
     }
 
-    mutating func send(
-        _ ask: RangeRequest, isParallel: Bool, _ context: FetchContext, _ step: inout FetchStep
-    ) {
+    mutating func send(_ ask: RangeRequest, isParallel: Bool, _ context: FetchContext) {
         let ask = frame.addressed(ask)
         let key = frame.beginRequest(at: context.now.monotonic)
         assert(!segments.contains { $0.key == key }, "a request has a key of its own")
@@ -30,7 +28,7 @@ extension FetchWire {
             order.condition = frame.target.kept?.condition ?? HeaderFields()
             segments[segments.count - 1].asksForChange = !order.condition.isEmpty
         }
-        step.effects.append(.ask(order))
+        frame.step.effects.append(.ask(order))
     }
 
     /// A part may be asked for beside another.
@@ -41,20 +39,19 @@ extension FetchWire {
 
     /// Ends the requests that bring other bytes than those that a reader needs next, which are
     /// asked for alone. Returns whether requests are on their way out.
-    private mutating func followReader(_ context: FetchContext, _ step: inout FetchStep) -> Bool {
+    private mutating func followReader(_ context: FetchContext) -> Bool {
         guard maySplit, let missing = frame.bytes.nextMissing(from: frame.target.readFrom) else {
             return false
         }
         if segments.contains(where: \.isGivenUp) { return true }
-        return segments.giveUp(
-            where: { !$0.brings(missing.start, soonAt: context.now.monotonic) }, &step)
+        return giveUp(where: { !$0.brings(missing.start, soonAt: context.now.monotonic) })
     }
 
     /// Another connection, where it helps; what is slow is halved again.
-    mutating func split(_ context: FetchContext, _ step: inout FetchStep) {
-        if followReader(context, &step) { return }
+    mutating func split(_ context: FetchContext) {
+        if followReader(context) { return }
         guard let total = frame.bytes.state.bytesTotal, maySplit,
-            !giveUpSilent(context, &step), !frame.run.isToPause(at: context.now.wall),
+            !giveUpSilent(context), !frame.run.isToPause(at: context.now.wall),
             segments.allSatisfy(\.isWriting)
         else { return }
         let held = frame.bytes.have.count
@@ -71,12 +68,19 @@ extension FetchWire {
             allowed: allowed)
         // The request that fetches those bytes leaves them once another has proven that it brings
         // them: see `takeOver`.
-        for piece in SegmentPlanner().plan(situation) { start(piece, context, &step) }
+        for piece in SegmentPlanner().plan(situation) { start(piece, context) }
     }
 
-    private mutating func start(
-        _ piece: SegmentPlanner.Start, _ context: FetchContext, _ step: inout FetchStep
-    ) {
+    /// Stops requests; what they have written is kept. Returns whether there are any.
+    private mutating func giveUp(where isUseless: (ActiveSegment) -> Bool) -> Bool {
+        let others = segments.indices.filter { isUseless(segments[$0]) }
+        if others.isEmpty { return false }
+        for index in others { segments[index].isGivenUp = true }
+        frame.step.effects.append(.stop(others.map { segments[$0].key }))
+        return true
+    }
+
+    private mutating func start(_ piece: SegmentPlanner.Start, _ context: FetchContext) {
         let range = piece.range
         let ask = frame.bytes.ask(
             from: range.lowerBound, to: piece.toEnd ? nil : range.upperBound,
@@ -87,7 +91,7 @@ extension FetchWire {
             frame.connections.rangesRefused = true
             return
         }
-        send(ask, isParallel: true, context, &step)
+        send(ask, isParallel: true, context)
     }
 
     /// Another sample may lead to another connection.
@@ -111,7 +115,7 @@ extension FetchWire {
     /// Ends one request that has been silent for too long. Free connections ask for what it has not
     /// written. The origin is not blamed, and nothing is backed off. Returns whether a request is
     /// on its way out: until it has ended, what is missing is not known.
-    private mutating func giveUpSilent(_ context: FetchContext, _ step: inout FetchStep) -> Bool {
+    private mutating func giveUpSilent(_ context: FetchContext) -> Bool {
         if segments.contains(where: \.isGivenUp) { return true }
         guard frame.connections.hasEndedWell,
             segments.count < frame.connections.count(for: frame.target, context),
@@ -120,6 +124,6 @@ extension FetchWire {
             let silent = frame.connections.giveUpSilent(among: segments, at: context.now.monotonic)
         else { return false }
         let key = segments[silent].key
-        return segments.giveUp(where: { $0.key == key }, &step)
+        return giveUp(where: { $0.key == key })
     }
 }

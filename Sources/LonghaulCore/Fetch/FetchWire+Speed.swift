@@ -2,31 +2,26 @@
 extension FetchWire {
     /// Stops the requests where their source is too slow; ``elsewhere(_:_:)`` goes on when they
     /// have ended. Returns whether requests are on their way out for that.
-    mutating func leaveSlow(_ context: FetchContext, _ step: inout FetchStep) -> Bool {
+    mutating func leaveSlow(_ context: FetchContext) -> Bool {
         if slowness != nil { return true }
         guard fromZero == nil, held == nil, !isEmptying, !segments.isEmpty else { return false }
         let refusesRanges = segments.contains { $0.head?.headers.refusesRanges == true }
-        slowness = frame.collecting(in: &step) {
-            $0.slowness(refusesRanges: refusesRanges, context)
-        }
-        if slowness != nil { step.effects.append(.stop(segments.map(\.key))) }
+        slowness = frame.slowness(refusesRanges: refusesRanges, context)
+        if slowness != nil { frame.step.effects.append(.stop(segments.map(\.key))) }
         return slowness != nil
     }
 
     /// The requests of a slow source have ended.
-    mutating func elsewhere(
-        _ context: FetchContext, _ step: inout FetchStep
-    ) -> WireOutcome? {
+    mutating func elsewhere(_ context: FetchContext) -> WireOutcome? {
         guard segments.isEmpty, let slowness else { return nil }
         self.slowness = nil
         switch slowness {
         case .stay: preconditionFailure("a source that is not slow is not left")
         case .tooSlow:
-            return tryElsewhere(
-                Failure.slow(frame.target.request.options.minRate), context, &step)
+            return tryElsewhere(Failure.slow(frame.target.request.options.minRate), context)
         case .leave(let index):
             frame.move(toSource: index, for: Failure.slow(nil), at: context.now.monotonic)
-            askNext(context, &step)
+            askNext(context)
             return nil
         }
     }

@@ -29,9 +29,7 @@ package struct FetchWire: Sendable {
 
     /// Records the progress board's numbers for a request of this fetch, before any event that
     /// depends on them.
-    mutating func moved(
-        _ key: SegmentKey, written: Int64, received: Int64, now: Instant
-    ) {
+    mutating func moved(_ key: SegmentKey, written: Int64, received: Int64, now: Instant) {
         guard let index = segments.firstIndex(where: { $0.key == key }) else { return }
         let segment = segments[index]
         if received > segment.received { heard(index, at: now) }
@@ -51,18 +49,13 @@ package struct FetchWire: Sendable {
         frame.bytes.state.bytesFetched = frame.bytes.state.bytesFetched + more
     }
 
-    /// See ``FetchBytes/void(_:of:_:)``.
-    mutating func voidBytes(_ reason: RestartReason, _ step: inout FetchStep) {
-        frame.bytes.void(reason, of: frame.target.transfer, &step)
-    }
-
     /// Back to what is durable, under a new generation so that the board's word for the rest is
     /// void too.
-    mutating func distrustWritten(_ step: inout FetchStep) {
+    mutating func distrustWritten() {
         frame.bytes.state.generation += 1
         ignoreWritten()
-        step.writes.append(.save(frame.bytes.state))
-        step.durable = true
+        frame.save()
+        frame.step.durable = true
     }
 
     /// Back to what is durable; requests still under way no longer count.
