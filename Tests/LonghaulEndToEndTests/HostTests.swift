@@ -27,7 +27,7 @@ import Testing
     /// What the documentation shows is what runs.
     @Test(
         arguments: [
-            ("README.md", "album.sh"), ("docs/events.md", "album.sh"),
+            ("docs/events.md", "album.sh"),
             ("docs/background-tasks.md", "feed.sh"),
         ])
     func theSampleIsShown(page: String, name: String) throws {

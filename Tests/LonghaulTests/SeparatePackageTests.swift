@@ -2,16 +2,16 @@ import Foundation
 import LonghaulTestSupport
 import Testing
 
-/// A package of somebody else's, outside the repository, with nothing but what the README says. Its
+/// A package of somebody else's, outside the repository, with nothing but what docs/swift.md says. Its
 /// build folder stays beside the tests' own, so that only the first time takes minutes.
 @Suite(.timeLimit(.minutes(30))) struct SeparatePackageTests {
-    @Test func theReadmeIsEnough() async throws {
+    @Test func thePageIsEnough() async throws {
         let swift = try #require(InstalledProgram.find("swift"))
         let scratch = try Scratch("embedder")
         try FileManager.default.createSymbolicLink(
             atPath: scratch("longhaul"), withDestinationPath: Article.root.path)
         _ = try scratch.directory("fetch/Sources/fetch")
-        let readme = try Article("README.md")
+        let readme = try Article("docs/swift.md")
         let manifest = try #require(readme.snippets.first { $0.contains("// Package.swift") })
         let program = try #require(
             readme.snippets.first { $0.contains("// Sources/fetch/Fetch.swift") })
