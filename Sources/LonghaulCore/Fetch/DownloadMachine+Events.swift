@@ -111,7 +111,7 @@ extension DownloadMachine {
         switch departure {
         case .requeue, .renew:
             // A failure that is being settled has more to say than "back to the queue".
-            if leaving == nil || wire.frame.isBeingCancelled { leave(.requeue, context) }
+            if leaving == nil || leaving?.isCancel == true { leave(.requeue, context) }
         case .cancel(let keepingBytes):
             leave(.cancel(keepingBytes: keepingBytes), context)
         case .expire: leave(.fail(.deadlinePassed(on: wire.frame)), context)
@@ -120,7 +120,7 @@ extension DownloadMachine {
 
     /// A cancel has the last word, whatever fails on the way out.
     func outlasted(_ other: FetchLeaving) -> FetchLeaving {
-        wire.frame.isBeingCancelled ? leaving ?? other : other
+        leaving?.isCancel == true ? leaving ?? other : other
     }
 
     /// Stop the wire, checkpoint, and let `leaving` happen.

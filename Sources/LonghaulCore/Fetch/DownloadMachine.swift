@@ -5,22 +5,14 @@
 /// `state.durable` is a part of `have`; nothing is published unless `have` covers `0..<bytesTotal`.
 package struct DownloadMachine: Sendable {
     package internal(set) var wire: FetchWire
+    var stage = FetchStage.preparing
+    var leaving: FetchLeaving?
 
     init(frame: FetchFrame) {
         wire = FetchWire(frame)
     }
 
     // MARK: - What others see
-
-    var stage: FetchStage {
-        get { wire.frame.stage }
-        set { wire.frame.stage = newValue }
-    }
-
-    var leaving: FetchLeaving? {
-        get { wire.frame.leaving }
-        set { wire.frame.leaving = newValue }
-    }
 
     package var transfer: TransferID { wire.frame.target.transfer }
     package var request: TransferRequest { wire.frame.target.request }
@@ -49,7 +41,7 @@ package struct DownloadMachine: Sendable {
     }
 
     var status: FetchStatus {
-        var status = FetchStatus(wire.frame)
+        var status = FetchStatus(wire.frame, stage, leaving)
         status.requests = segments.count
         status.nextTick = nextTick
         status.isWhole = isWhole && wire.fromZero == nil

@@ -1,10 +1,8 @@
-/// What a running fetch is, be it a download or an upload: what it is for, what is held of it, and
-/// how it leaves.
+/// What a running fetch is, be it a download or an upload: what it is for, and what is
+/// held of it.
 package struct FetchFrame: Sendable {
     package internal(set) var target: FetchTarget
     package internal(set) var bytes: FetchBytes
-    package internal(set) var stage: FetchStage = .preparing
-    package internal(set) var leaving: FetchLeaving?
     var connections = ConnectionPolicy()
     var run = FetchRun()
     /// Consequences of the event so far, see ``endStep()``.
@@ -32,7 +30,7 @@ package struct FetchFrame: Sendable {
 
     /// The key of a new request, which is counted.
     mutating func beginRequest(at now: Instant) -> SegmentKey {
-        assert(stage == .moving, "requests are sent between opening and leaving")
+        assert(run.startedMoving != nil, "requests are sent once the file is open")
         let key = SegmentKey(fetch: bytes.state.id, serial: nextSerial)
         nextSerial += 1
         run.requested(at: now)
@@ -40,23 +38,10 @@ package struct FetchFrame: Sendable {
         return key
     }
 
-    /// A cancel is under way, and may still be taken back.
-    var isBeingCancelled: Bool { leaving?.isCancel ?? false }
-
     /// The leader from now on, and what is to be heeded of all.
     mutating func serve(_ subscribers: Subscribers) {
         if subscribers.leader.id != target.transfer { bytes.state.publication = nil }
         target.serve(subscribers)
-    }
-
-    /// Another transfer may still join. None may while the file is, or may be, under its leader's
-    /// name: it is not looked for there once another transfer leads.
-    var isJoinable: Bool {
-        if bytes.state.publication != nil || leaving?.isForNow == false { return false }
-        return switch stage {
-        case .preparing, .checking, .moving, .settling, .verifying, .securing, .sharing: true
-        case .publishing, .left: false
-        }
     }
 
     /// What the head of an answer means for the bytes held.

@@ -9,7 +9,7 @@ package enum FetchMachine: Sendable {
         let frame = FetchFrame(target, state, firstSerial: firstSerial)
         self =
             target.isUpload
-            ? .upload(UploadMachine(frame: frame)) : .download(DownloadMachine(frame: frame))
+            ? .upload(UploadMachine(frame)) : .download(DownloadMachine(frame: frame))
     }
 
     // MARK: - Events
@@ -30,7 +30,7 @@ package enum FetchMachine: Sendable {
             self = .download(machine)
         case .upload(var machine):
             machine.begin()
-            step = machine.frame.endStep()
+            step = machine.wire.frame.endStep()
             self = .upload(machine)
         }
         step.status = status
@@ -51,7 +51,7 @@ package enum FetchMachine: Sendable {
             self = .download(machine)
         case .upload(var machine):
             machine.react(to: event, in: context)
-            step = machine.frame.endStep()
+            step = machine.wire.frame.endStep()
             self = .upload(machine)
         }
         assert(stage != .moving || leaving == nil, "a fetch that is to leave stops its requests")
@@ -73,8 +73,8 @@ package enum FetchMachine: Sendable {
             self = .download(machine)
             return fetched
         case .upload(var machine):
-            machine.count(received, of: key)
-            let fetched = machine.frame.bytes.state.bytesFetched
+            machine.wire.count(received, of: key)
+            let fetched = machine.wire.frame.bytes.state.bytesFetched
             self = .upload(machine)
             return fetched
         }
@@ -92,14 +92,37 @@ package enum FetchMachine: Sendable {
     package var frame: FetchFrame {
         switch self {
         case .download(let machine): machine.wire.frame
-        case .upload(let machine): machine.frame
+        case .upload(let machine): machine.wire.frame
         }
     }
 
-    package var stage: FetchStage { frame.stage }
-    package var leaving: FetchLeaving? { frame.leaving }
-    package var isBeingCancelled: Bool { frame.isBeingCancelled }
-    package var isJoinable: Bool { frame.isJoinable }
+    package var stage: FetchStage {
+        switch self {
+        case .download(let machine): machine.stage
+        case .upload(let machine): machine.stage
+        }
+    }
+
+    package var leaving: FetchLeaving? {
+        switch self {
+        case .download(let machine): machine.leaving
+        case .upload(let machine): machine.leaving
+        }
+    }
+
+    /// A cancel is under way, and may still be taken back.
+    package var isBeingCancelled: Bool { leaving?.isCancel ?? false }
+
+    /// Another transfer may still join. None may while the file is, or may be, under its leader's
+    /// name: it is not looked for there once another transfer leads.
+    package var isJoinable: Bool {
+        if state.publication != nil || leaving?.isForNow == false { return false }
+        return switch stage {
+        case .preparing, .checking, .moving, .settling, .verifying, .securing, .sharing: true
+        case .publishing, .left: false
+        }
+    }
+
     package var state: FetchState { frame.bytes.state }
     package var target: FetchTarget { frame.target }
     package var url: String { frame.url }
@@ -111,7 +134,7 @@ package enum FetchMachine: Sendable {
             machine.wire.frame.serve(subscribers)
             self = .download(machine)
         case .upload(var machine):
-            machine.frame.serve(subscribers)
+            machine.wire.frame.serve(subscribers)
             self = .upload(machine)
         }
     }
@@ -120,7 +143,7 @@ package enum FetchMachine: Sendable {
     package var requests: [SegmentKey] {
         switch self {
         case .download(let machine): machine.segments.map(\.key)
-        case .upload(let machine): machine.requests.map(\.key)
+        case .upload(let machine): machine.wire.requests.map(\.key)
         }
     }
 
@@ -143,7 +166,7 @@ package enum FetchMachine: Sendable {
         }
         return switch self {
         case .download(let machine): machine.segments.loneUnanswered
-        case .upload(let machine): machine.requests.loneUnanswered
+        case .upload(let machine): machine.wire.requests.loneUnanswered
         }
     }
 }

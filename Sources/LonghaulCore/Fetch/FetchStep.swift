@@ -31,10 +31,10 @@ package struct FetchStatus: Hashable, Sendable {
 
     init() {}
 
-    init(_ frame: FetchFrame) {
-        stage = frame.stage
-        isBeingCancelled = frame.isBeingCancelled
-        isLeaving = frame.leaving != nil
+    init(_ frame: FetchFrame, _ stage: FetchStage, _ leaving: FetchLeaving?) {
+        self.stage = stage
+        isBeingCancelled = leaving?.isCancel ?? false
+        isLeaving = leaving != nil
         bytesFetched = frame.bytes.state.bytesFetched
     }
 }

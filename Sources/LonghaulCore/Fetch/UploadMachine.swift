@@ -2,44 +2,62 @@
 /// what answers mean is for its ``UploadConversation`` to say. Only parts are sent beside each
 /// other; any other request goes out alone.
 package struct UploadMachine: Sendable {
-    var frame: FetchFrame
-    /// The requests that are out.
-    var requests: [ActiveExchange] = []
-    var course = UploadRun()
-    /// The server has taken the file.
-    private var isComplete = false
+    enum Stage: Hashable, Sendable {
+        /// The source is being opened. `leaving`: what has been asked for meanwhile.
+        case opening(leaving: FetchLeaving?)
+        /// The source is compared with its digest. Nothing has been asked yet.
+        case checking
+        /// At least one request is out, or is about to be.
+        case conversing
+        /// A part was refused again: those that are out come to their ends, and nothing is asked.
+        case draining(Failure)
+        /// The requests that are out are being stopped. `isSuperseded`: another request is wanted,
+        /// perhaps to another URL.
+        case leaving(FetchLeaving, isSuperseded: Bool)
+        /// Gone; `nil` = the server has taken the file.
+        case left(FetchLeaving?)
+    }
 
-    init(frame: FetchFrame) {
-        self.frame = frame
+    private(set) var state = Stage.opening(leaving: nil)
+    var wire: UploadWire
+
+    init(_ frame: FetchFrame) {
+        wire = UploadWire(frame)
     }
 
     var stage: FetchStage {
-        get { frame.stage }
-        set { frame.stage = newValue }
+        switch state {
+        case .opening: .preparing
+        case .checking: .checking
+        case .conversing, .draining: .moving
+        case .leaving: .settling
+        case .left: .left
+        }
     }
 
     var leaving: FetchLeaving? {
-        get { frame.leaving }
-        set { frame.leaving = newValue }
+        switch state {
+        case .opening(let leaving), .left(let leaving): leaving
+        case .leaving(let leaving, _): leaving
+        case .checking, .conversing, .draining: nil
+        }
     }
 
-    var transfer: TransferID { frame.target.transfer }
-    var request: TransferRequest { frame.target.request }
-    var state: FetchState { frame.bytes.state }
-    var have: ByteRanges { frame.bytes.have }
+    private var upload: UploadState? { wire.state.upload }
+    private var options: UploadOptions? { wire.request.options.upload }
 
     var status: FetchStatus {
-        var status = FetchStatus(frame)
-        status.requests = requests.count
+        var status = FetchStatus(wire.frame, stage, leaving)
+        status.requests = wire.requests.count
         status.nextTick = nextTick
-        status.isWhole = isComplete
+        status.isWhole = state == .left(nil)
         return status
     }
 
     /// When to look whether another part may be sent; `nil` while off the wire.
-    var nextTick: Instant? {
-        guard stage == .moving, !requests.isEmpty else { return nil }
-        return frame.bytes.checkpoints.nextTick(after: Limits.tickSeconds)
+    private var nextTick: Instant? {
+        guard stage == .moving, !wire.requests.isEmpty else { return nil }
+        return wire.frame.bytes.checkpoints.nextTick(after: Limits.tickSeconds)
     }
 
     /// A request carries the whole file, and the server has no resource to continue it in: leaving
@@ -47,45 +65,32 @@ package struct UploadMachine: Sendable {
     ///
     /// - Parameter once: Only one that may not be repeated, whose end that would be.
     package func isSendingWhole(once: Bool) -> Bool {
-        guard stage == .moving, let upload = state.upload, upload.address == nil else {
-            return false
-        }
-        return course.underWay.contains { $0.purpose == .whole && !(once && $0.body.mayRepeat) }
+        guard stage == .moving, let upload, upload.address == nil else { return false }
+        return wire.underWay.contains { $0.purpose == .whole && !(once && $0.body.mayRepeat) }
     }
 
     /// The first step: open the source.
     mutating func begin() {
-        let snapshot = request.options.upload?.snapshotPath
-        frame.step.effects.append(.openSource(path: snapshot ?? frame.target.destination))
+        let path = options?.snapshotPath ?? wire.frame.target.destination
+        wire.frame.step.effects.append(.openSource(path: path))
     }
 
     mutating func react(to event: FetchEvent, in context: FetchContext) {
         switch event {
         case .opened(let version): opened(version, context)
-        case .prepareFailed(let fault):
-            guard stage == .preparing else { return }
-            let isLost = request.options.upload?.snapshotPath != nil && fault.code == .sourceChanged
-            leaving =
-                leaving
-                ?? (isLost
-                    ? .fail(.snapshotLost)
-                    : frame.target.leaving(after: fault, bytesKept: have.count))
-            stage = .settling
-            settleUpload(context)
-        case .head(let key, let head):
-            guard let index = requests.firstIndex(where: { $0.key == key }) else { return }
-            requests[index].head = head
-            frame.run.lastHTTPVersion = head.httpVersion
-        case .interim(let key, let head): interim(key, head, context)
-        case .ended(let key, let end): uploadEnded(key, end, context)
-        case .leave(let departure): departUpload(departure, context)
+        case .prepareFailed(let fault): notOpened(fault, context)
+        case .head(let key, let head): wire.head(key, head)
+        case .interim(let key, let head): wire.interim(key, head, context)
+        case .ended(let key, let end): ended(key, end, context)
+        case .leave(let departure): depart(departure, context)
         case .tick: ticked(context)
         case .verified: verified(context)
         case .mismatched(let expected, let actual, _):
-            notChecked(.fail(UploadFailure.otherSource(expected, actual).error), context)
+            if state != .checking { return }
+            leave(.fail(UploadFailure.otherSource(expected, actual).error), context)
         case .verifyFailed(let fault):
-            let leaving = frame.target.leaving(afterSource: fault, bytesKept: have.count)
-            notChecked(leaving, context)
+            if state != .checking { return }
+            leave(wire.frame.target.leaving(afterSource: fault, bytesKept: held), context)
         case .progress, .prepared, .reserved, .reserveFailed, .truncated, .truncateFailed, .synced,
             .syncFailed, .secured, .secureFailed, .published, .occupied, .publishFailed,
             .displaced, .foundPublished, .filled, .fillFailed, .copied, .copyFailed, .handedOut,
@@ -94,331 +99,257 @@ package struct UploadMachine: Sendable {
         }
     }
 
+    // MARK: - The source
+
+    private mutating func opened(_ version: SourceVersion, _ context: FetchContext) {
+        guard case .opening(let leaving) = state, let options else { return }
+        wire.start(at: context.now.monotonic)
+        var upload = upload ?? UploadState()
+        if let asked = wire.state.askedURL, !CanonicalURL.areSame(asked, wire.request.url) {
+            wire.abandon("its URL was changed")
+            let source = upload.source
+            upload = UploadState()
+            upload.source = source
+        }
+        wire.frame.bytes.state.askedURL = wire.request.url
+        let pinned = upload.source ?? options.source
+        if let pinned, !pinned.isSame(as: version) {
+            guard options.ifChanged == .restart else {
+                return exit(leaving ?? .fail(.sourceChanged), context)
+            }
+            wire.abandon("the file was changed")
+            // A POST of the file as it was must not be repeated with what it is now.
+            let mayHaveArrived = upload.mayHaveArrived && upload.address == nil
+            upload = UploadState()
+            upload.mayHaveArrived = mayHaveArrived
+        }
+        // Names at the server are made of the pinned one, whose numbers may be others by now.
+        upload.source = pinned.flatMap { $0.isSame(as: version) ? $0 : nil } ?? version
+        wire.open(upload, size: version.size)
+        // The state is saved together with the loss of the bytes before.
+        if !wire.frame.step.writes.isEmpty { wire.frame.save() }
+        if let leaving {
+            exit(leaving, context)
+        } else if let expected = wire.request.options.checksum, expected != upload.checked {
+            state = .checking
+            wire.frame.save()
+            wire.frame.step.effects.append(.verify([expected], length: version.size))
+        } else {
+            state = .conversing
+            converse(context)
+        }
+    }
+
+    private mutating func notOpened(_ fault: LocalFault, _ context: FetchContext) {
+        guard case .opening(let leaving) = state else { return }
+        let isLost = options?.snapshotPath != nil && fault.code == .sourceChanged
+        let target = wire.frame.target
+        let failed = isLost ? .fail(.snapshotLost) : target.leaving(after: fault, bytesKept: held)
+        exit(leaving ?? failed, context)
+    }
+
+    /// The source has the digest that the request names. Before that nothing is sent.
+    private mutating func verified(_ context: FetchContext) {
+        if state != .checking { return }
+        let checked = wire.request.options.checksum
+        wire.frame.bytes.state.upload?.checked = checked
+        wire.frame.save()
+        state = .conversing
+        converse(context)
+    }
+
     // MARK: - The conversation
+
+    /// Bytes that the server has.
+    private var held: Int64 { wire.have.count }
 
     /// The budget of the origin may allow another part by now.
     private mutating func ticked(_ context: FetchContext) {
-        frame.bytes.checkpoints.ticked(at: context.now.monotonic)
-        guard stage == .moving, course.underWay.contains(where: { $0.part != nil })
-        else { return }
-        frame.connections.observe(held: have.count, at: context.now.monotonic)
+        wire.frame.bytes.checkpoints.ticked(at: context.now.monotonic)
+        guard stage == .moving, wire.underWay.contains(where: { $0.part != nil }) else { return }
+        wire.frame.connections.observe(held: held, at: context.now.monotonic)
         converse(context)
-    }
-
-    /// The upload in its protocol, once the source is open.
-    var conversation: any UploadConversation {
-        guard let upload = state.upload, let job = UploadJob(request, upload, transfer) else {
-            preconditionFailure("an upload converses once its source is open")
-        }
-        return upload.conversation(job, offset: have.prefix)
     }
 
     /// Asks what is to be asked next, and parts as often as the budgets allow.
-    mutating func converse(_ context: FetchContext) {
-        if requests.isEmpty, let reason = reasonToPause(context) {
-            return leaveUpload(reason, context)
-        }
-        while stage == .moving, mayAsk(context), let exchange = nextExchange(context) {
-            if course.isRepeated(exchange) {
-                let failure = course.lastFailure ?? UploadFailure.noGain
-                return leaveUpload(leaving(after: failure), context)
+    private mutating func converse(_ context: FetchContext) {
+        if wire.requests.isEmpty {
+            if let pause = wire.frame.pause(at: context.now.wall) {
+                return leave(.pause(pause), context)
             }
-            if state.upload?.forbids(exchange) == true {
-                return leaveUpload(.fail(UploadFailure.unknownEnd(nil).error), context)
-            }
-            send(exchange, context)
+            if case .draining(let failure) = state { return leave(after: failure, context) }
         }
-        if stage == .moving, requests.isEmpty { completeUpload(nil, [], context) }
+        while mayAsk(context), let exchange = wire.next(context) {
+            if wire.isRepeated(exchange) {
+                return leave(after: wire.lastFailure ?? UploadFailure.noGain, context)
+            }
+            if upload?.forbids(exchange) == true {
+                return leave(.fail(UploadFailure.unknownEnd(nil).error), context)
+            }
+            wire.send(exchange, at: context.now)
+        }
+        if wire.requests.isEmpty { complete(nil, [], context) }
     }
 
     private func mayAsk(_ context: FetchContext) -> Bool {
-        if requests.isEmpty { return true }
-        return requests.count < frame.connections.most(for: frame.target, context)
-            && course.draining == nil && !frame.run.isToPause(at: context.now.wall)
+        if wire.requests.isEmpty { return true }
+        return state == .conversing && !wire.frame.run.isToPause(at: context.now.wall)
+            && wire.requests.count < wire.frame.connections.most(for: wire.frame.target, context)
     }
 
-    /// Parts were refused, and those beside them have come to their ends.
-    private func reasonToPause(_ context: FetchContext) -> FetchLeaving? {
-        if let pause = frame.run.pause, frame.run.isToPause(at: context.now.wall) {
-            return .pause(pause)
+    private mutating func ended(_ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext) {
+        guard let request = wire.remove(key, end) else { return }
+        if end.failure == .withdrawn, leaving == nil { return leave(.requeue, context) }
+        if end.failure == .withdrawn || request.isForgotten { return goOn(context) }
+        let ended = EndedExchange(request.exchange, end, request.head, floor: wire.floor)
+        if let verdict = wire.verdictOnDirectories(ended, mayMakeThem: stage == .moving) {
+            wire.record(verdict, on: request, end, at: context.now.wall)
+            wire.frame.save()
+            if stage == .moving, request.exchange.purpose == .makeDirectory,
+                case .failed(let failure) = verdict
+            {
+                return leave(after: failure, context)
+            }
+            return goOn(context)
         }
-        return course.draining.map { leaving(after: $0) }
-    }
-
-    private mutating func nextExchange(_ context: FetchContext) -> UploadExchange? {
-        let job = conversation.standing.job
-        frame.bytes.state.upload?.start(job, known: context.origin.uploads)
-        return conversation.next(beside: course.underWay)
-    }
-
-    private mutating func uploadEnded(
-        _ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext
-    ) {
-        guard let request = remove(key, end) else { return }
-        let ended = course.ended(key)
-        if end.failure == .withdrawn {
-            noteWithdrawn(ended?.exchange)
-            if leaving == nil { return leaveUpload(.requeue, context) }
-        }
-        guard let (exchange, heldBefore) = ended, end.failure != .withdrawn else {
-            if stage == .moving { converse(context) }
-            return settleUpload(context)
-        }
-        if isAboutDirectories(request, end, context) { return }
-        var conversation = conversation
-        let head = request.head
-        let verdict = conversation.verdict(
-            on: EndedExchange(exchange, end, head, floor: course.floor),
-            expecting: frame.target.request.options.checksum)
-        frame.step.writes.append(
-            .attempt(transfer, request.outcome(end, verdict, at: context.now.wall)))
-        absorb(conversation, context)
-        if let head, head.scheme == .http, exchange.purpose != .discover {
+        var conversation = wire.conversation
+        let verdict = conversation.verdict(on: ended, expecting: wire.request.options.checksum)
+        wire.record(verdict, on: request, end, at: context.now.wall)
+        wire.absorb(conversation, context)
+        if let head = request.head, head.scheme == .http, request.exchange.purpose != .discover {
             var response = TransferResponse(head, length: nil)
             response.body = end.answer
-            frame.bytes.state.response = response
+            wire.frame.bytes.state.response = response
         }
-        // The answer may have crossed with the order to leave: a pause does not undo the server's
-        // bytes.
-        let isLeft = leaving?.isCancel == true || course.isSuperseded
-        let completes = verdict == .done && !isLeft
-        if !completes {
-            frame.save()
-            if state.upload?.address != nil { frame.step.durable = true }
+        if verdict == .done, mayComplete {
+            return complete(request.head, end.answer, context)
         }
-        guard stage == .moving || completes else { return settleUpload(context) }
+        wire.frame.save()
+        if upload?.address != nil { wire.frame.step.durable = true }
+        if stage == .moving {
+            apply(verdict, request, context)
+        } else {
+            settle(context)
+        }
+    }
+
+    private mutating func apply(
+        _ verdict: UploadVerdict, _ request: ActiveExchange, _ context: FetchContext
+    ) {
+        let exchange = request.exchange
         switch verdict {
-        case .done: completeUpload(head, end.answer, context)
+        case .done: break
         case .goOn:
             // The count includes the request that has ended.
-            if exchange.part != nil { frame.connections.worked(requests.count + 1) }
-            goOn(after: exchange, context)
+            if exchange.part != nil { wire.frame.connections.worked(wire.requests.count + 1) }
+            // The question followed a break: without a gain the break is a failure like any other.
+            let isAnswered = exchange.purpose == .ask || exchange.purpose == .list
+            if isAnswered, upload?.progress.kept.mustAsk == false, let failure = wire.settle() {
+                return leave(after: failure, context)
+            }
+            converse(context)
         case .askAfter(let failure):
-            course.askAfter(failure, heldBefore: heldBefore)
-            if let part = exchange.part { course.refused(part: part, by: failure) }
+            wire.askAfter(failure, heldBefore: request.heldBefore)
+            if let part = exchange.part { refused(part, by: failure) }
             converse(context)
         case .conflict(let failure):
-            if course.conflict(failure) {
-                leaveUpload(.retry(failure), context)
-            } else {
-                converse(context)
-            }
+            if wire.conflict(failure) { return leave(.retry(failure), context) }
+            converse(context)
         case .failed(let failure):
-            if let part = exchange.part, failure.kind == .transient, !requests.isEmpty {
-                refused(part, by: failure, context)
-            } else {
-                leaveUpload(leaving(after: failure), context)
-            }
+            guard let part = exchange.part, failure.kind == .transient, !wire.requests.isEmpty
+            else { return leave(after: failure, context) }
+            // The parts beside it go on, and fewer are sent at a time.
+            wire.frame.connections.refused(
+                beside: wire.requests.count, held: held, at: context.now.monotonic)
+            wire.frame.run.askedPause(by: failure, at: context.now.wall)
+            refused(part, by: failure)
+            converse(context)
         }
     }
 
-    /// The request was never sent; clear `mayHaveArrived`. A request that may have been sent before
-    /// would not have been asked again.
-    private mutating func noteWithdrawn(_ exchange: UploadExchange?) {
-        guard exchange?.purpose == .whole, exchange?.body.mayRepeat == false else { return }
-        frame.bytes.state.upload?.mayHaveArrived = false
+    private mutating func refused(_ part: Int, by failure: Failure) {
+        if wire.refused(part: part), state == .conversing { state = .draining(failure) }
     }
 
-    /// The parts beside it go on, and fewer are sent at a time.
-    private mutating func refused(_ part: Int, by failure: Failure, _ context: FetchContext) {
-        frame.connections.refused(
-            beside: requests.count, held: have.count, at: context.now.monotonic)
-        frame.run.askedPause(by: failure, at: context.now.wall)
-        course.refused(part: part, by: failure)
-        converse(context)
+    /// The answer may have crossed with the order to leave: a pause does not undo the server's
+    /// bytes.
+    private var mayComplete: Bool {
+        guard case .leaving(let leaving, let isSuperseded) = state else { return true }
+        return !leaving.isCancel && !isSuperseded
     }
 
-    /// After an answer that the server is well with.
-    private mutating func goOn(after exchange: UploadExchange, _ context: FetchContext) {
-        // The question followed a break: without a gain the break is a failure like any other.
-        let isAnswered = exchange.purpose == .ask || exchange.purpose == .list
-        if isAnswered, state.upload?.progress.kept.mustAsk == false,
-            let failure = course.settle(held: have.count, of: state.bytesTotal)
-        {
-            return leaveUpload(leaving(after: failure), context)
-        }
-        converse(context)
-    }
-
-    private mutating func completeUpload(
+    private mutating func complete(
         _ head: ResponseHead?, _ answer: [UInt8], _ context: FetchContext
     ) {
-        stage = .left
-        acknowledge(ByteRanges(0..<(state.bytesTotal ?? 0)))
-        isComplete = true
+        state = .left(nil)
+        wire.acknowledge(ByteRanges(0..<(wire.state.bytesTotal ?? 0)))
         // The row is now of use only for the answer, which the transfer takes over, and to tell
         // that it is an upload's: an upload whose URL was changed meanwhile is not completed.
-        frame.bytes.state.upload = UploadState()
-        frame.save()
-        if let origin = frame.asked(context) {
-            frame.step.writes.append(
-                .originWorked(
-                    origin: origin.origin, bytesPerSecond: nil,
-                    http2: (head?.httpVersion ?? 0) >= 20))
+        wire.frame.bytes.state.upload = UploadState()
+        wire.frame.save()
+        if let origin = wire.frame.asked(context) {
+            let http2 = (head?.httpVersion ?? 0) >= 20
+            wire.frame.step.writes.append(
+                .originWorked(origin: origin.origin, bytesPerSecond: nil, http2: http2))
         }
-        frame.step.writes.append(
-            .completed(transfer, path: frame.target.destination, frame.bytes.totals))
-        frame.step.durable = true
-        frame.step.effects.append(.close(deletingPart: false))
+        let path = wire.frame.target.destination
+        wire.frame.step.writes.append(
+            .completed(wire.transfer, path: path, wire.frame.bytes.totals))
+        wire.frame.step.durable = true
+        wire.frame.step.effects.append(.close(deletingPart: false))
     }
 
     // MARK: - Leaving
 
-    private mutating func departUpload(_ departure: FetchDeparture, _ context: FetchContext) {
+    private mutating func depart(_ departure: FetchDeparture, _ context: FetchContext) {
         switch departure {
         case .requeue, .renew:
-            if departure == .renew { course.isSuperseded = true }
-            if leaving == nil || leaving?.isCancel == true { leaveUpload(.requeue, context) }
-        case .cancel(let keepingBytes):
-            leaveUpload(.cancel(keepingBytes: keepingBytes), context)
-        case .expire: leaveUpload(.fail(.deadlinePassed(on: frame)), context)
+            // Another reason to leave has more to say than "back to the queue".
+            let reason = leaving.flatMap { $0.isCancel ? nil : $0 } ?? .requeue
+            leave(reason, isSuperseded: departure == .renew, context)
+        case .cancel(let keepingBytes): leave(.cancel(keepingBytes: keepingBytes), context)
+        case .expire: leave(.fail(.deadlinePassed(on: wire.frame)), context)
         }
     }
 
-    mutating func leaveUpload(_ leaving: FetchLeaving, _ context: FetchContext) {
-        self.leaving = leaving
-        // The outcome of the opening is awaited: it finds `leaving`.
-        if stage == .preparing { return }
-        let wasMoving = stage == .moving
-        if wasMoving { noteStop(leaving, context) }
-        stage = .settling
-        if requests.isEmpty {
-            settleUpload(context)
-        } else if wasMoving {
-            frame.step.effects.append(.stop(requests.map(\.key)))
+    private mutating func leave(
+        _ reason: FetchLeaving, isSuperseded: Bool = false, _ context: FetchContext
+    ) {
+        switch state {
+        case .opening: state = .opening(leaving: reason)
+        case .leaving(_, let wasSuperseded):
+            state = .leaving(reason, isSuperseded: isSuperseded || wasSuperseded)
+        case .checking, .conversing, .draining:
+            // How long a file needs in one go is known by its throughput, the next time.
+            if reason == .requeue, isSendingWhole(once: false) {
+                wire.frame.noteThroughput(context)
+            }
+            state = .leaving(reason, isSuperseded: isSuperseded)
+            if wire.requests.isEmpty { return exit(reason, context) }
+            wire.frame.step.effects.append(.stop(wire.requests.map(\.key)))
+        case .left: assertionFailure("an upload leaves once")
         }
+    }
+
+    private mutating func leave(after failure: Failure, _ context: FetchContext) {
+        let target = wire.frame.target
+        leave(target.leaving(afterUpload: failure, bytesKept: held), context)
+    }
+
+    /// Asks on, or leaves if that is wanted by now.
+    private mutating func goOn(_ context: FetchContext) {
+        if stage == .moving { converse(context) } else { settle(context) }
+    }
+
+    private mutating func settle(_ context: FetchContext) {
+        guard case .leaving(let reason, _) = state, wire.requests.isEmpty else { return }
+        exit(reason, context)
     }
 
     /// The wire is quiet. What the server holds of a cancelled upload is deleted there once the
     /// fetch is dropped, see ``AbandonedUpload``.
-    mutating func settleUpload(_ context: FetchContext) {
-        guard stage == .settling, requests.isEmpty, let leaving else { return }
-        stage = .left
-        frame.exit(leaving, context)
-    }
-
-    // MARK: - On the wire
-
-    mutating func send(_ exchange: UploadExchange, _ context: FetchContext) {
-        assert(state.partPath.isEmpty, "an upload has no part file")
-        let key = frame.beginRequest(at: context.now.monotonic)
-        requests.append(
-            ActiveExchange(
-                key: key, number: state.attempts, exchange: exchange,
-                startedAt: context.now.wall))
-        course.sent(exchange, as: key, held: have.count)
-        record(exchange)
-        frame.step.effects.append(.send(UploadAsk(key: key, exchange: exchange)))
-    }
-
-    /// Records what has to be known of the request after a crash.
-    private mutating func record(_ exchange: UploadExchange) {
-        // A part is stored whole or not at all: nothing has to be remembered of it.
-        if exchange.part != nil { return }
-        let isForgettable = isForgettable(exchange)
-        let mayFinish = exchange.purpose == .whole || exchange.address != nil
-        let before = state.upload
-        var conversation = conversation
-        conversation.begins(exchange)
-        frame.bytes.state.upload?.adopt(conversation)
-        if mayFinish { frame.bytes.state.upload?.mayHaveArrived = true }
-        if isForgettable || !mayFinish && state.upload == before { return }
-        frame.save()
-        let isCostly = exchange.range.count > Limits.uploadAtOnceBytes
-        frame.step.durable = frame.step.durable || isCostly || !exchange.body.mayRepeat
-    }
-
-    /// The server tells on the way of a resource, or how far it is.
-    private mutating func interim(
-        _ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext
-    ) {
-        guard course.exchanges[key] != nil else { return }
-        var conversation = conversation
-        conversation.interim(head)
-        let address = conversation.progress.kept.address
-        let isNew = address != state.upload?.address
-        guard isNew || conversation.acknowledged != have else { return }
-        absorb(conversation, context)
-        frame.save()
-        if isNew { frame.step.durable = true }
-    }
-
-    mutating func remove(_ key: SegmentKey, _ end: SegmentEnd) -> ActiveExchange? {
-        guard let index = requests.firstIndex(where: { $0.key == key }) else { return nil }
-        count(end.bytesSent, of: key)
-        let request = requests.remove(at: index)
-        // The request's count is saved with the result of its end.
-        frame.step.effects.append(.release([key]))
-        if end.failure == .withdrawn, request.number == state.attempts {
-            frame.bytes.state.attempts -= 1
-        }
-        return request
-    }
-
-    /// Counts the body bytes that a request has sent by now.
-    mutating func count(_ sent: Int64, of key: SegmentKey) {
-        guard let index = requests.firstIndex(where: { $0.key == key }) else { return }
-        let more = max(0, sent - requests[index].received)
-        requests[index].received += more
-        frame.bytes.state.bytesFetched += more
-    }
-
-    /// After a crash the whole file is sent again, and nothing has to be known for that: small
-    /// files go out without a commit before each.
-    private func isForgettable(_ exchange: UploadExchange) -> Bool {
-        exchange.body.mayRepeat && exchange.address == nil && state.upload?.address == nil
-            && exchange.range.count <= Limits.uploadAtOnceBytes
-    }
-
-    /// Adopts what an answer has told. The caller saves it.
-    mutating func absorb(_ conversation: any UploadConversation, _ context: FetchContext) {
-        let standing = conversation.standing
-        frame.bytes.state.upload?.adopt(conversation)
-        frame.bytes.state.isPrefetched = false
-        if let lost = standing.lost {
-            course.floor = 0
-            let others = course.forgetAll()
-            if !others.isEmpty { frame.step.effects.append(.stop(others)) }
-            lose(lost)
-        } else {
-            acknowledge(conversation.acknowledged)
-        }
-        if let learned = standing.learned, learned != context.origin.uploads {
-            frame.step.writes.append(.learn(origin: context.origin.origin, .uploads(learned)))
-        }
-    }
-
-    /// The server has these bytes. They may be fewer than it said before: that is recorded.
-    mutating func acknowledge(_ told: ByteRanges) {
-        let (before, after) = (have.count, told.count)
-        assert(after <= state.bytesTotal ?? .max, "the server has no more than the file")
-        if told == have { return }
-        course.acknowledged(after, of: state.bytesTotal)
-        if after < before {
-            frame.bytes.state.restarts += 1
-            let reason = "the server has fewer bytes than it had acknowledged"
-            frame.step.writes.append(
-                .restarted(transfer, reason: reason, bytesLost: before - after))
-            frame.step.durable = true
-        }
-        frame.bytes.have = told
-        frame.bytes.state.durable = told
-    }
-
-    /// Drops the bytes that the server had of the upload: they are worth nothing any more.
-    mutating func lose(_ reason: String) {
-        let lost = frame.bytes.have.count
-        if lost > 0 || frame.bytes.state.upload?.address != nil {
-            frame.bytes.state.restarts += 1
-            frame.step.writes.append(
-                .restarted(frame.target.transfer, reason: reason, bytesLost: lost))
-            frame.step.durable = true
-        }
-        frame.bytes.have = ByteRanges()
-        frame.bytes.state.durable = ByteRanges()
-    }
-
-    func leaving(after failure: Failure) -> FetchLeaving {
-        frame.target.leaving(afterUpload: failure, bytesKept: have.count)
+    private mutating func exit(_ reason: FetchLeaving, _ context: FetchContext) {
+        state = .left(reason)
+        wire.frame.exit(reason, context)
     }
 }

@@ -14,6 +14,7 @@ package struct MissingDirectories: Hashable, Sendable {
     /// URLs of the directories, the lowest first, without the root.
     private let urls: [String]
     private var index = 0
+    private var isDone = false
 
     /// `nil` where the URL has no directory but the root.
     package init?(of url: String) {
@@ -38,12 +39,16 @@ package struct MissingDirectories: Hashable, Sendable {
     /// The directory that is tried next.
     package var url: String { urls[index] }
 
+    /// The same; `nil` = all are there.
+    var missing: String? { isDone ? nil : url }
+
     /// - Parameter status: The server's answer to MKCOL for ``url``.
     package mutating func answered(_ status: Int) -> Answer {
         switch status {
         // 405: it is there, perhaps as another request has made it meanwhile.
         case 200...299, 301, 302, 307, 308, 405:
-            if index == 0 { return .done }
+            isDone = index == 0
+            if isDone { return .done }
             index -= 1
             return .goOn
         case 404, 409:
@@ -52,6 +57,27 @@ package struct MissingDirectories: Hashable, Sendable {
             return .goOn
         default: return .refused
         }
+    }
+}
+
+extension MissingDirectories {
+    /// `nil` = the answer says nothing of a missing directory.
+    init?(missedBy exchange: UploadExchange, _ head: ResponseHead) {
+        guard exchange.purpose == .whole, exchange.body.method == "PUT",
+            Self.mayBeMissing(head.status)
+        else { return nil }
+        self.init(of: exchange.url)
+    }
+
+    /// What the end of a request for the directory at ``url`` means.
+    mutating func verdict(on ended: EndedExchange) -> UploadVerdict {
+        guard let head = ended.head, ended.end.failure == nil else {
+            let failure = Failure(
+                .transient, LonghaulError(.network, "the request was broken off"))
+            return .failed(ended.end.failure.flatMap(FailureTable.classify) ?? failure)
+        }
+        if answered(head.status) != .refused { return .goOn }
+        return .failed(FailureTable.classify(directory: head).quoting(head, ended.end.answer))
     }
 }
 
