@@ -50,3 +50,55 @@ struct OriginTable {
         return entries[index].blockage
     }
 }
+
+/// Names an origin: `scheme://host:port`, see ``URLParts/origin``.
+package struct OriginID: RawRepresentable, Hashable, Sendable {
+    package let rawValue: String
+
+    package init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+}
+
+package struct OriginState: Hashable, Sendable {
+    /// Prospects of an origin's transfers. A server that does not answer occupies a place for as
+    /// long as each attempt may take: servers that answer, or are untried, must not wait behind it.
+    package enum Standing: Hashable, Sendable {
+        case answers
+        /// No answer yet, and no failure.
+        case untried
+        /// Nothing but failures since its last answer.
+        case fails
+    }
+
+    package var speaksHTTP2: Bool
+    package var health: OriginMemory.Health
+    package var standing: Standing
+    /// Transfers that may be made ready beyond the origin's connections, because those end so fast
+    /// that the wire would wait for the next: see ``PrefetchRate``.
+    package var prefetched: Int
+    /// See ``OriginMemory/lastFailure``.
+    package var lastFailure: String?
+
+    package init(
+        speaksHTTP2: Bool = false, health: OriginMemory.Health = .well,
+        standing: Standing = .answers, prefetched: Int = 0, lastFailure: String? = nil
+    ) {
+        self.speaksHTTP2 = speaksHTTP2
+        self.health = health
+        self.standing = standing
+        self.prefetched = prefetched
+        self.lastFailure = lastFailure
+    }
+
+    /// - Parameter hasAnswered: since this engine began.
+    package init(
+        _ memory: OriginMemory, hasAnswered: Bool = false, prefetched: Int = 0, now: Timestamp
+    ) {
+        let isKnown = hasAnswered || memory.speaksHTTP2 || memory.bytesPerSecond != nil
+        self.init(
+            speaksHTTP2: memory.speaksHTTP2, health: memory.health(at: now),
+            standing: memory.failures > 0 ? .fails : isKnown ? .answers : .untried,
+            prefetched: prefetched, lastFailure: memory.lastFailure)
+    }
+}

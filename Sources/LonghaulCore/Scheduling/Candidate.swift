@@ -1,0 +1,140 @@
+/// A transfer that time makes ready.
+package struct Candidate: Hashable, Sendable {
+    package var id: TransferID
+    package var session: String
+    package var origin: OriginID
+    /// Other origins where the transfer may begin; given only while its own origin is avoided.
+    package var mirrors: [OriginID] = []
+    package var priority: Priority
+    /// Conditions that the transfer waits for, besides its turn.
+    package var eligibility: EligibilityKey
+    /// Moment from which the transfer's times allow it to begin.
+    package var waitingSince: Timestamp
+    package var deadline: Timestamp?
+    /// Expected duration by size and the origin's throughput; `nil` = unknown.
+    package var expectedSeconds: Double?
+    /// Bytes received so far cannot be continued: the transfer has to end in one go.
+    package var isUnresumable = false
+    /// Seconds for which its session has held places lately, see ``PlaceTime``.
+    package var placeTime: Double = 0
+
+    package init(
+        id: TransferID, session: String, origin: OriginID, priority: Priority = .normal,
+        eligibility: EligibilityKey = .plain, waitingSince: Timestamp, deadline: Timestamp? = nil,
+        expectedSeconds: Double? = nil
+    ) {
+        self.id = id
+        self.session = session
+        self.origin = origin
+        self.priority = priority
+        self.eligibility = eligibility
+        self.waitingSince = waitingSince
+        self.deadline = deadline
+        self.expectedSeconds = expectedSeconds
+    }
+
+    /// Duration of so many bytes at a rate; `nil` = unknown.
+    package static func seconds(bytes: Int64?, rate: Double?) -> Double? {
+        guard let bytes, let rate, rate > 0 else { return nil }
+        return Double(bytes) / rate
+    }
+
+    /// Bytes that are still to come, `nil` = unknown. Of a file without a length that was cut off
+    /// and cannot be resumed twice as many are expected as had come: each try needs a longer box.
+    package static func bytesLeft(
+        of total: Int64?, held: Int64, isUnresumable: Bool
+    ) -> Int64? {
+        if isUnresumable { return max(total ?? 0, total == nil ? held.addingClamped(held) : held) }
+        return total.map { max(0, $0 - held) }
+    }
+
+    /// How long it could still wait and be done in time.
+    func slack(now: Timestamp) -> Double {
+        guard let deadline else { return .infinity }
+        return (deadline - now) - (expectedSeconds ?? 0)
+    }
+
+    /// The engine may pick the moment, and it is now or never.
+    func isUrgent(now: Timestamp) -> Bool {
+        guard eligibility.isDiscretionary, let deadline else { return false }
+        let span = deadline - waitingSince
+        let needs = PreferenceExpiry.seconds(
+            bytes: expectedSeconds.map { Int64(bounding: $0 * 1000) }, rate: 1000, span: span)
+        return deadline - now <= needs
+    }
+
+    func isAged(now: Timestamp) -> Bool {
+        now - waitingSince > Limits.starvationSeconds
+    }
+
+    /// An unknown size fits: a wrong guess delays other transfers and loses nothing.
+    func fits(_ box: TimeBox?) -> Bool {
+        guard let box, let expectedSeconds else { return true }
+        return expectedSeconds <= box.left
+    }
+
+    func isBefore(_ other: Candidate, now: Timestamp) -> Bool {
+        let (mine, its) = (slack(now: now), other.slack(now: now))
+        if mine != its { return mine < its }
+        if waitingSince != other.waitingSince { return waitingSince < other.waitingSince }
+        return id < other.id
+    }
+}
+
+/// A transfer that moves bytes, or is being started or stopped.
+package struct Running: Hashable, Sendable {
+    package var id: TransferID
+    package var session: String
+    package var origin: OriginID
+    package var connections: Int
+    /// Class in which the transfer counts.
+    package var eligibility: EligibilityKey
+    /// Any of these lets it run; empty = ``eligibility`` does.
+    package var anyOf: [EligibilityKey] = []
+    /// No condition stops it: it has all its bytes, or it leaves already.
+    package var isLetFinish = false
+    /// The place will soon be free.
+    package var isLeaving = false
+    /// When it was started for having waited longest, out of the order.
+    package var overdueSince: Timestamp?
+    package var priority = Priority.normal
+    /// When its place may be given to a transfer of another session; `nil` = never: bytes would be
+    /// lost, or a command waits for it.
+    package var turnEndsAt: Timestamp?
+    /// Seconds for which its session has held places lately, see ``PlaceTime``.
+    package var placeTime: Double = 0
+
+    package init(
+        id: TransferID, session: String, origin: OriginID, connections: Int = 1,
+        eligibility: EligibilityKey = .plain, overdueSince: Timestamp? = nil
+    ) {
+        self.id = id
+        self.session = session
+        self.origin = origin
+        self.connections = connections
+        self.eligibility = eligibility
+        self.overdueSince = overdueSince
+    }
+}
+
+/// Six levels, best first: high, normal and low of those that are not discretionary, then of those
+/// that are. What has waited long counts one level higher, and discretionary work that must begin
+/// now to be in time counts as if it were not.
+struct Rank: Hashable, Comparable {
+    let level: Int
+
+    init(_ running: Running) {
+        level =
+            running.priority.rawValue
+            + (running.eligibility.isDiscretionary ? Priority.allCases.count : 0)
+    }
+
+    init(_ candidate: Candidate, now: Timestamp) {
+        let yields = candidate.eligibility.isDiscretionary && !candidate.isUrgent(now: now)
+        level =
+            candidate.priority.rawValue + (yields ? Priority.allCases.count : 0)
+            - (candidate.isAged(now: now) ? 1 : 0)
+    }
+
+    static func < (left: Rank, right: Rank) -> Bool { left.level < right.level }
+}
