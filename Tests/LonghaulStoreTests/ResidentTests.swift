@@ -30,11 +30,12 @@ import Testing
     @discardableResult private func begin() throws -> Bool {
         var handover = Handover(session: nil, reason: .task, events: nil, count: 0)
         handover.tasks = try scratch.store.tasks.waiting(for: "h").map(\.id)
+        handover.resident = resident.id
         var hasBegun = false
         try scratch.turn(epoch) { tx in
             hasBegun = try tx.launches.begin(
-                Self.id, of: "h", handover, process: resident.process, resident: resident.id,
-                deadline: .start + 30, now: .start)
+                Self.id, of: "h", handover, process: resident.process, deadline: .start + 30,
+                now: .start)
         }
         return hasBegun
     }

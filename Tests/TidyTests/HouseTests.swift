@@ -69,7 +69,7 @@ import Testing
             file.lines.count < 40 && !file.code.contains { contains($0, "public ") }
                 && !file.code.contains { contains($0, "@main") || contains($0, "Command {") }
         }
-        #expect(crumbs.count <= 9, "\(crumbs.map(\.path))")
+        #expect(crumbs.count <= 5, "\(crumbs.map(\.path))")
     }
 
     /// A machine collects the consequences of an event in its frame. Only what extends a finished

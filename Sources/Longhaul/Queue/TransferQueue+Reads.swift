@@ -27,12 +27,13 @@ extension TransferQueue {
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func transfers(_ filter: TransferFilter) throws(LonghaulError) -> [Transfer] {
         let view = try LiveView(self)
-        var inStore = filter.inStore
-        inStore.states = inStore.states.map { view.asStored($0) }
+        let states = filter.states ?? (filter.includeAll ? Set(TransferState.allCases) : nil)
         // Some of those may turn out to be in another state than the store has them in.
         let surplus = view.running.surplus
-        inStore.limit = min(inStore.limit, .max - surplus) + surplus
-        let found = try store.transfers.list(inStore, now: now).map { view.complete($0) }
+        let query = ListQuery(
+            states: states.map { view.asStored($0) }, session: filter.session,
+            limit: min(filter.limit ?? .max, .max - surplus) + surplus, below: filter.below)
+        let found = try store.transfers.list(query, now: now).map { view.complete($0) }
         let shown = found.filter { filter.states?.contains($0.state) ?? true }
         return Array(shown.prefix(filter.limit ?? .max))
     }
@@ -86,14 +87,6 @@ extension TransferQueue {
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func status() throws(LonghaulError) -> QueueStatus {
         try StatusReader(queue: self).read()
-    }
-}
-
-extension TransferFilter {
-    var inStore: ListQuery {
-        ListQuery(
-            states: states ?? (includeAll ? Set(TransferState.allCases) : nil), session: session,
-            limit: limit ?? .max, below: below)
     }
 }
 

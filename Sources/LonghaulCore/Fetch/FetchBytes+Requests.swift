@@ -30,9 +30,11 @@ extension FetchBytes {
     func ask(
         from start: Int64, to end: Int64?, origin: OriginMemory?, scheme: ResponseHead.Scheme
     ) -> RangeRequest {
-        RangeRequest.plan(
+        var ask = RangeRequest.plan(
             from: start, to: end, held: have, validator: state.validator, origin: origin,
-            scheme: scheme, heldCoding: state.contentCoding)
+            scheme: scheme)
+        if ask.proof != .nothingHeld { ask.heldCoding = state.contentCoding }
+        return ask
     }
 
     /// The memory of the origin, as the next request uses it. The behaviour of a proxy is not

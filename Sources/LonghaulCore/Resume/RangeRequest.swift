@@ -113,17 +113,15 @@ extension RangeRequest {
     ///   - end: Where the missing bytes end, `nil` = with the file.
     ///   - held: All bytes held, those written by requests that still run included.
     ///   - validator: What is pinned of the version that they are of.
-    ///   - heldCoding: Content coding that they came in.
     package static func plan(
         from position: Int64, to end: Int64? = nil, held: ByteRanges, validator: Validator?,
-        origin: OriginMemory?, scheme: ResponseHead.Scheme, heldCoding: String? = nil
+        origin: OriginMemory?, scheme: ResponseHead.Scheme
     ) -> RangeRequest {
         precondition(position >= 0 && (end ?? .max) > position, "an empty range is never asked for")
         if held.isEmpty && position == 0 {
             return RangeRequest(proof: .nothingHeld, position: 0)
         }
         var ask = RangeRequest(proof: .restarting(.nothingToProve), position: 0)
-        ask.heldCoding = heldCoding
         let isExtra = position > held.prefix
         // Bytes between position and prefix are held: asking for them is a bug of the caller, and
         // harmless.

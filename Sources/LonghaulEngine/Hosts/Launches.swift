@@ -348,12 +348,14 @@ struct Launches {
         let host = kept.host
         // Counted from now, whatever the clock was set to since the process was made.
         let deadline = now.wall + kept.budget
+        var handover = launch.handover
+        handover.resident = kept.resident
         var tasks: [StoredTask] = []
         var hasBegun = false
         try writer.transaction(.durable) { tx in
             hasBegun = try tx.launches.begin(
-                launch.id, of: host, launch.handover, process: launch.process,
-                resident: kept.resident, deadline: deadline, now: now.wall)
+                launch.id, of: host, handover, process: launch.process, deadline: deadline,
+                now: now.wall)
             tasks = try tx.tasks.carried(by: launch.id)
         }
         if !hasBegun {

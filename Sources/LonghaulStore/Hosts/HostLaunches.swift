@@ -10,6 +10,8 @@ package struct Handover: Hashable, Sendable {
     package var count: Int
     /// The tasks and wake-ups that it carries.
     package var tasks: [TaskID] = []
+    /// The resident process that takes it; `nil` = one is started for it.
+    package var resident: ResidentID?
 
     package init(
         session: String?, reason: LaunchReason, events: ClosedRange<Int64>?, count: Int
@@ -29,9 +31,11 @@ package struct HostLaunches {
     /// recorded: the resident process that it is handed to takes nothing more.
     @discardableResult package func begin(
         _ id: LaunchID, of host: String, _ handover: Handover, process: LaunchedProcess?,
-        resident: ResidentID? = nil, deadline: Timestamp, now: Timestamp
+        deadline: Timestamp, now: Timestamp
     ) throws -> Bool {
-        if let resident, try !ResidentRows(connection).isPresent(resident) { return false }
+        if let resident = handover.resident, try !ResidentRows(connection).isPresent(resident) {
+            return false
+        }
         if try isForNothing(handover, of: host) { return false }
         let session = try handover.session.flatMap { try SessionRows(connection).id(of: $0) }
         try connection.run(
@@ -42,7 +46,7 @@ package struct HostLaunches {
             """, id, host, session, handover.reason.rawValue, handover.events?.lowerBound,
             handover.events?.upperBound, handover.count, now, deadline,
             process.map { Int64($0.pid) }, process?.startTicks, process?.bootID,
-            resident?.rawValue)
+            handover.resident?.rawValue)
         if let session {
             try connection.run("UPDATE session SET lastLaunch = ?2 WHERE id = ?1", session, id)
         }

@@ -144,10 +144,10 @@ private struct TransferLists {
     }
 
     func ids(of filter: ListQuery, now: Timestamp) throws -> [TransferID] {
-        if let states = filter.states {
+        if case .states(let states, let below) = filter.selection {
             let streams = try scans.streams(session: filter.session, states: states)
             return try scans.newest(
-                of: streams, below: filter.below?.rawValue ?? .max, limit: filter.limit)
+                of: streams, below: below?.rawValue ?? .max, limit: filter.limit)
         }
         // A transfer with a pending cancel is shown as cancelled, and is live until an engine
         // applies the cancel.
@@ -179,22 +179,26 @@ private struct TransferLists {
 /// Selects the transfers of a list: a filter of the user with its defaults filled in, so that a
 /// list is always bounded.
 package struct ListQuery: Hashable, Sendable {
-    /// `nil`: those that have not ended, and if room is left, those that ended within a day.
-    package var states: Set<TransferState>?
+    package enum Selection: Hashable, Sendable {
+        /// Only older ones than `below`, for the next page; `nil` = from the newest on.
+        case states(Set<TransferState>, below: TransferID?)
+        /// Those that have not ended, and if room is left, those that ended within a day.
+        case recent
+    }
+
+    package var selection: Selection
     package var session: String?
     /// The most transfers, the newest first.
     package var limit: Int
-    /// Only older ones than this, where states are given; for the next page.
-    package var below: TransferID?
 
+    /// - Parameter states: `nil` = the recent ones.
     package init(
         states: Set<TransferState>? = nil, session: String? = nil,
         limit: Int = Limits.listedTransfers, below: TransferID? = nil
     ) {
-        self.states = states
+        selection = states.map { .states($0, below: below) } ?? .recent
         self.session = session
         self.limit = limit
-        self.below = below
     }
 }
 

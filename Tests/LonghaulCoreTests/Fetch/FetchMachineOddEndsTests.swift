@@ -341,7 +341,7 @@ import Testing
         let ask = RangeRequest.plan(
             from: 700, to: nil, held: ByteRanges(0..<700),
             validator: script.machine.state.validator,
-            origin: OriginMemory(origin: "http://h:80"), scheme: .http, heldCoding: nil)
+            origin: OriginMemory(origin: "http://h:80"), scheme: .http)
         let decision = judge(
             ask, longer, pinned: script.machine.state.validator, maxSize: nil
         ).decision
