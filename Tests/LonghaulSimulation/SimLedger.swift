@@ -25,6 +25,11 @@ struct SimTransfer {
     var isUpload = false
     /// A server has asked for so much time.
     var notBefore: Instant?
+    /// It waits for the end of these.
+    var after: [TransferID] = []
+    var afterAny = false
+    /// It was claimed once.
+    var hasBegun = false
     /// A retry was refused: the answer to its POST was lost.
     var isAnswerLost = false
     /// It was last cancelled, and not to keep its bytes.

@@ -14,6 +14,7 @@ extension SimWorld {
 
     private func noteShown() {
         for transfer in shown.values.sorted(by: { $0.id < $1.id }) {
+            if transfer.state == .completed { completed.insert(transfer.id) }
             if transfer.state != .running { expected[transfer.id]?.beganDiscretionary = false }
             guard let held = transfer.held else { continue }
             expected[transfer.id]?.lastFetch = held.fetch
@@ -70,6 +71,7 @@ extension SimWorld {
         }
         expected[id]?.bytesFetched = transfer.bytesFetched
         try checkEnds(transfer, known)
+        try checkDependencies(transfer)
         guard let held = transfer.held, transfer.state != .completed, !known.isUpload,
             let last = held.durable.ranges.last
         else { return }

@@ -42,6 +42,7 @@ extension SimWorld {
                 of: isRight ? content.current : SimBytes(label: 0, count: 1))
         }
         if random.happens(0.1) { request.options.mirrors = [sibling(of: url)] }
+        try drawDependencies(&request)
         let new = NewTransfer(
             request: request, origin: SimWire.origin(of: url), destination: destination)
         guard case .recorded(let id, _)? = try record(new) else { return }
@@ -56,6 +57,8 @@ extension SimWorld {
 
     func expect(_ id: TransferID, _ transfer: SimTransfer, _ request: TransferRequest) {
         expected[id] = transfer
+        expected[id]?.after = request.options.after
+        expected[id]?.afterAny = request.options.afterAny
         if request.deadline == .after(seconds: Deadline.defaultSeconds) {
             expected[id]?.mayTakeDaysSince = now.monotonic
         }
@@ -110,6 +113,7 @@ extension SimWorld {
         guard result == .changed else { return }
         switch change {
         case .resume, .retry, .runNow:
+            if case .runNow = change { expected[id]?.after = [] }
             expected[id]?.givesUpBytes = false
             // A cancel that is taken back may be on its way out already.
             if before.state.hasEnded { expected[id]?.rearms += 1 }

@@ -86,6 +86,7 @@ extension SimWorld {
             expected[id]?.checksums.append(right)
             change.editOptions = { $0.checksum = right }
         }
+        mendDependencies(id, &change)
         try clients.wants.change(id, change, now: now.wall)
     }
 

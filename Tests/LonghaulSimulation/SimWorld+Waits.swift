@@ -44,6 +44,7 @@ extension SimWorld {
         {
             missing.insert(.window)
         }
+        if !isRunning, isBeforeItsTime(transfer.id) { missing.insert(.transfers) }
         return missing
     }
 

@@ -63,6 +63,8 @@ final class SimWorld: @unchecked Sendable {
     var ledger = SimLedger()
     /// As the store showed them last.
     var shown: [TransferID: Transfer] = [:]
+    /// Transfers that were ever shown as completed.
+    var completed: Set<TransferID> = []
     var complaint: SimComplaint?
     /// Since when nothing holds a transfer but its turn, and how long that ever lasted.
     var openSince: [TransferID: Instant] = [:]

@@ -13,7 +13,7 @@ extension JSONScanner {
         case .list:
             if isString() { return .texts([try string()]) }
             var texts: [String] = []
-            try array { texts.append(try $0.string()) }
+            try array { texts.append(try $0.isString() ? $0.string() : String($0.integer())) }
             return .texts(texts)
         case .headers:
             var fields: [HeaderFields.Field] = []
@@ -41,6 +41,7 @@ extension JSONText {
         case .seconds(let seconds): field(key, seconds: seconds)
         case .text(let text): field(key, text)
         case .texts(let texts): field(key, array: texts) { $0.value($1) }
+        case .numbers(let numbers): field(key, array: numbers) { $0.value($1) }
         case .hidden: field(key, Redaction.mark)
         }
     }

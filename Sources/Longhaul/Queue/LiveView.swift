@@ -33,17 +33,30 @@ struct LiveView {
 
     func complete(_ transfer: Transfer) -> Transfer {
         var transfer = transfer
-        transfer.state = running.state(of: transfer)
+        transfer.state = state(of: transfer)
         transfer = LiveView.withLiveNumbers(transfer, from: board)
-        if transfer.state == .running, !hasEngine {
-            // The transfer's engine died: the transfer waits for the next one, which finds its
-            // bytes.
-            transfer.state = .waiting
-        }
         if transfer.state == .waiting { transfer.waitingFor += reasons(transfer) }
         // The error of an earlier attempt says nothing about the present one.
         if transfer.state == .running { transfer.error = nil }
         return transfer
+    }
+
+    private func state(of transfer: Transfer) -> TransferState {
+        let state = running.state(of: transfer)
+        // The transfer's engine died: the transfer waits for the next one, which finds its bytes.
+        return state == .running && !hasEngine ? .waiting : state
+    }
+
+    /// The wait of a transfer or job for the end of transfers.
+    func wait(
+        for others: [(id: TransferID, transfer: Transfer?)], since: Timestamp?
+    ) -> WaitReason {
+        let states = others.map { other in
+            "\(other.id) is \(other.transfer.map { state(of: $0).rawValue } ?? "removed")"
+        }
+        return WaitReason(
+            .transfers, required: others.map(\.id.description).joined(separator: ", "),
+            current: states.joined(separator: ", "), since: since)
     }
 
     /// The states as the store has them of those that are to be shown: without an engine, what it
@@ -96,6 +109,15 @@ struct LiveView {
             gate.reasons[index].nextCheck = transfer.waiverCheck
         }
         var reasons = gate.reasons
+        if transfer.eligibility.waitsForTransfers,
+            let others = try? store.transfers.awaited(by: transfer.id, now: now)
+        {
+            reasons.removeAll { $0.reason == .transfers }
+            // None is left where the engine is about to see that they have ended.
+            if !others.isEmpty {
+                reasons.insert(wait(for: others, since: transfer.createdAt), at: 0)
+            }
+        }
         if !hasEngine {
             let need =
                 transfer.isUnresumable ? "; nothing lets it resume, it has to end in one go" : ""

@@ -98,7 +98,10 @@ struct TaskReader {
                     required: task.request.triggers.map(\.rawValue).joined(separator: ","),
                     since: task.submittedAt))
         } else if !task.awaits.isEmpty {
-            waits.append(try wait(forTransfers: task.awaits, since: task.submittedAt))
+            let others = try task.awaits.map { id throws(LonghaulError) in
+                (id: id, transfer: try queue.store.transfers.find(id, now: now))
+            }
+            waits.append(try LiveView(queue).wait(for: others, since: task.submittedAt))
         } else if due > now {
             let isBackOff = task.timing.failures > 0 || task.timing.deferrals > 0
             waits.append(
@@ -124,19 +127,6 @@ struct TaskReader {
             waits.append(WaitReason(.engine, required: "running", current: "none runs"))
         }
         return waits
-    }
-
-    private func wait(
-        forTransfers ids: [TransferID], since: Timestamp
-    ) throws(LonghaulError) -> WaitReason {
-        var states: [String] = []
-        for id in ids {
-            let state = try queue.transfer(id)?.state
-            states.append("\(id) is \(state?.rawValue ?? "removed")")
-        }
-        return WaitReason(
-            .transfers, required: ids.map(\.description).joined(separator: ", "),
-            current: states.joined(separator: ", "), since: since)
     }
 
     /// Reason why the host is not launched.

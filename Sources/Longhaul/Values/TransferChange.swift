@@ -158,6 +158,18 @@ extension TransferChange {
         get { fields[\.spread] }
         set { fields[\.spread] = newValue }
     }
+    /// ``LonghaulCore/TransferOptions/after``; an empty list = it waits for no other.
+    public var after: [TransferID]? {
+        get { fields[\.after] }
+        set { fields[\.after] = newValue }
+    }
+
+    /// ``LonghaulCore/TransferOptions/afterAny``.
+    public var afterAny: Bool? {
+        get { fields[\.afterAny] }
+        set { fields[\.afterAny] = newValue }
+    }
+
     /// ``LonghaulCore/TransferOptions/waiveAfter``, seconds.
     public var waiveAfter: Double? {
         get { fields[\.waiveAfter] }

@@ -264,6 +264,7 @@ enum OptionLines {
         case .seconds(let seconds): [Units.duration(seconds)]
         case .text(let text): [text.isEmpty ? "none" : text]
         case .texts(let texts): texts
+        case .numbers(let numbers): numbers.map(String.init)
         case .hidden: ["given"]
         }
     }

@@ -157,7 +157,8 @@ extension LonghaulError {
         public static let invalidRequest = Code(rawValue: "invalidRequest")
         /// The file to send was changed, replaced or removed after it was handed over.
         public static let sourceChanged = Code(rawValue: "sourceChanged")
-        /// The transfer was cancelled.
+        /// The transfer was cancelled, or one that it waits for (``TransferOptions/after``) did not
+        /// complete.
         public static let cancelled = Code(rawValue: "cancelled")
 
         // Refusals of a command, which no transfer ends with.

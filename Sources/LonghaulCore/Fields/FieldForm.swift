@@ -59,6 +59,7 @@ package enum FieldValue: Hashable, Sendable {
     case seconds(Double)
     case text(String)
     case texts([String])
+    case numbers([Int64])
     /// A secret: only its presence is shown.
     case hidden
 }
@@ -163,6 +164,9 @@ enum Form {
             return try OptionText.url($0, source.name)
         }
     }
+    /// `none` is an empty list.
+    static let transfers = FieldForm<[TransferID]>(
+        .list, "id", { FieldValue.numbers($0.map(\.rawValue)) }, OptionText.transfers)
     static let statuses = FieldForm<[Int]>(
         .list, "status", { FieldValue.texts($0.map(String.init)) }, OptionText.statuses)
     static let headers = FieldForm<HeaderFields>(.headers, "k: v") {

@@ -234,6 +234,19 @@ package enum OptionText {
         }
     }
 
+    /// The ids of transfers, each once.
+    static func transfers(_ text: String, _ name: String) throws(LonghaulError) -> [TransferID] {
+        if text == "none" || text.isEmpty { return [] }
+        var ids: [TransferID] = []
+        for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let id = TransferID(String(word.trimmingBlanks)) else {
+                throw bad(text, name, "it is a list of ids of transfers, as 7,8, or none")
+            }
+            if !ids.contains(id) { ids.append(id) }
+        }
+        return ids
+    }
+
     /// A value of a type with few of them.
     static func choice<Value: RawRepresentable & CaseIterable>(
         _ text: String, _ name: String

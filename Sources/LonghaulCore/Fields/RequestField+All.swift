@@ -44,6 +44,15 @@ extension RequestField {
                 (0...Limits.spreadMaximumSeconds).contains($0) ? nil : "a spread is 0s to 7d"
             }),
         RequestField(
+            "after", .options(\.after), Form.transfers, [.setting, .printed], label: "After",
+            option: Option(
+                "after", .schedule, "Only when these transfers have completed: ids (repeatable)")),
+        RequestField(
+            "afterAny", .options(\.afterAny), Form.flag, [.setting, .printed],
+            label: "After any end",
+            option: Option(
+                "after-any", .schedule, "With --after: when they have ended, however they did")),
+        RequestField(
             "require", .schedule(\.requires), Form.needs, .setting,
             option: Option(
                 "require", .schedule,

@@ -41,6 +41,7 @@ extension EligibilityKey {
         in snapshot: ConditionSnapshot, now: Timestamp, isRunning: Bool = false
     ) -> Gate {
         var gate = Gate()
+        if waitsForTransfers { gate.reasons.append(.unendedTransfers) }
         if let windows {
             let phase = windows.phase(at: now, snapshot.time)
             gate.changesAt = phase.until
@@ -76,6 +77,12 @@ extension EligibilityKey {
         }
         return gate
     }
+}
+
+extension WaitReason {
+    /// The reason of an eligibility whose transfers wait for others. Only each transfer knows its
+    /// own.
+    static let unendedTransfers = WaitReason(.transfers, required: "ended")
 }
 
 /// Compares needs with conditions. Strictly, what is unknown does not hold.

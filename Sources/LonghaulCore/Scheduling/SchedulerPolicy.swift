@@ -18,7 +18,8 @@ package struct SchedulerPolicy: Sendable {
         package var stops: [Waiting] = []
         /// Every candidate that does not start, in the order of its turn.
         package var waiting: [Waiting] = []
-        /// Something is ready by time and not by its conditions or its window.
+        /// Something is ready by time and not by its conditions or its window. Transfers that wait
+        /// for others do not count: the others tell when they go on.
         package var holdsBack = false
         /// When the clock alone may let something start: a window, a network that settles, a
         /// cool-down.
@@ -128,7 +129,7 @@ private struct GateTable {
         if let gate = known[eligibility] { return gate }
         let gate = eligibility.gate(in: snapshot, now: now, isRunning: isRunning)
         if let at = gate.changesAt, at > now { changesAt = min(changesAt ?? at, at) }
-        if !gate.isOpen { isAnyClosed = true }
+        if !gate.isOpen, !eligibility.waitsForTransfers { isAnyClosed = true }
         known[eligibility] = gate
         return gate
     }

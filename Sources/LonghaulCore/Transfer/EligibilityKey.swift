@@ -5,7 +5,8 @@
 /// Bits are stored: never renumber. 0 needs a network, 1 discretionary, 2–5 required power,
 /// unmetered, idle, network, 6–9 the same preferred, 10–16 required charge, 17–23 preferred charge,
 /// 24–45 number of the windows in the store, 46 preferences were given, 47 has mirrors, 48 a
-/// command waits for it, 49 goes once, 50 requires full power, 51 prefers it, 62 runs now.
+/// command waits for it, 49 goes once, 50 requires full power, 51 prefers it, 52 waits for other
+/// transfers, 62 runs now.
 package struct EligibilityKey: Hashable, Sendable {
     /// All but the windows.
     package let bits: Int64
@@ -21,12 +22,13 @@ package struct EligibilityKey: Hashable, Sendable {
     package init(
         _ schedule: TransferSchedule = TransferSchedule(), isDiscretionary: Bool = false,
         usesNetwork: Bool = true, hasMirrors: Bool = false, isAwaited: Bool = false,
-        goesOnce: Bool = false
+        goesOnce: Bool = false, waitsForTransfers: Bool = false
     ) {
         var bits: Int64 = (usesNetwork ? 1 : 0) | (isDiscretionary ? 2 : 0)
         if hasMirrors { bits |= 1 << 47 }
         if isAwaited { bits |= 1 << 48 }
         if goesOnce { bits |= 1 << 49 }
+        if waitsForTransfers { bits |= 1 << 52 }
         if schedule.requires.fullPower { bits |= 1 << 50 }
         bits |= EligibilityKey.pack(schedule.requires) << 2
         bits |= Int64(schedule.requires.battery ?? 0) << 10
@@ -51,14 +53,17 @@ package struct EligibilityKey: Hashable, Sendable {
     /// The transfer is not made ready ahead, see ``UploadOptions/goesOnce``.
     package var goesOnce: Bool { bits & 1 << 49 != 0 }
 
+    /// Other transfers have to end first, see ``TransferOptions/after``.
+    package var waitsForTransfers: Bool { bits & 1 << 52 != 0 }
+
     /// A user asked that it runs now, whatever its schedule says.
     package var runsNow: Bool { bits & EligibilityKey.runsNowBit != 0 }
 
     /// The bit of ``runsNow``, for queries.
     package static var runsNowBit: Int64 { 1 << 62 }
 
-    /// The eligibility of a transfer that is to run now: its window, its requirements and its
-    /// preferences are set aside. The network that its URL needs is not.
+    /// The eligibility of a transfer that is to run now: its window, its requirements, its
+    /// preferences and other transfers are set aside. The network that its URL needs is not.
     package var now: EligibilityKey {
         let plain = EligibilityKey(
             isDiscretionary: isDiscretionary, usesNetwork: usesNetwork, hasMirrors: hasMirrors,
@@ -96,7 +101,8 @@ package struct EligibilityKey: Hashable, Sendable {
     private func withMark(_ schedule: TransferSchedule, _ mark: Bool) -> EligibilityKey {
         let plain = EligibilityKey(
             schedule, isDiscretionary: isDiscretionary, usesNetwork: usesNetwork,
-            hasMirrors: hasMirrors, isAwaited: isAwaited, goesOnce: goesOnce)
+            hasMirrors: hasMirrors, isAwaited: isAwaited, goesOnce: goesOnce,
+            waitsForTransfers: waitsForTransfers)
         return EligibilityKey(
             bits: plain.bits & ~(1 << 46) | (mark ? 1 << 46 : 0), windows: windows)
     }

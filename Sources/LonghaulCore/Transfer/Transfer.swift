@@ -264,7 +264,7 @@ public struct WaitReason: Hashable, Codable, Sendable {
         case host
         /// A standing request waits for the machine to change.
         case trigger
-        /// A job waits for the end of transfers.
+        /// A transfer or a job waits for the end of transfers (``TransferOptions/after``).
         case transfers
     }
 

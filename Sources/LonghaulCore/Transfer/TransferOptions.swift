@@ -68,6 +68,13 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// most.
     /// ``Transfer/earliestBegin`` is the moment that was chosen. 0 = at once; at most 7 days.
     public var spread: Double = 0
+    /// The transfer begins when all of these have completed. One of them that fails, is cancelled,
+    /// or is removed before it has completed fails it (`cancelled`), and `retry` lets it wait
+    /// again. Running it now gives them up. A relative deadline starts again at their end. An end
+    /// is noted in the commit that records it, so that a crash loses none.
+    public var after: [TransferID] = []
+    /// The transfer begins when those of ``after`` have ended, however they did.
+    public var afterAny: Bool = false
     /// The name may come from the server's `Content-Disposition`.
     public var remoteName: Bool = false
     /// The file's modification time is that of the server's file (Last-Modified, MDTM; curl's

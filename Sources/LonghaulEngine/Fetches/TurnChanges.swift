@@ -14,12 +14,13 @@ struct TurnChanges {
     var subscriberLists: [FetchID: Subscribers] = [:]
     /// When fetches may begin again that depart because something else is wanted.
     var earliest: [FetchID: Timestamp?] = [:]
-    /// Transfers whose deadline passed while they waited.
+    /// Transfers whose deadline passed while they waited, or that missed one they waited for.
     var failed: [(TransferID, LonghaulError)] = []
     /// The inbox holds more intents than one transaction applies.
     var isIncomplete = false
-    /// A transfer went back to the queue that is not wanted there: its intent is applied next.
-    var areSomeUnwanted = false
+    /// A transfer went into the inbox, and is looked at next: it is not wanted in the queue, or
+    /// waits for one that has ended.
+    var hasNewIntents = false
     /// Transfers that failed because no host can answer what they need.
     var unanswerable: Set<TransferID> = []
     /// Origins whose cool-down has ended for transfers that are to go on at once.
@@ -82,8 +83,10 @@ extension TransferWork {
         return FetchIdentity(request)
     }
 
-    /// The disk of the transfer is full: the bytes of another transfer are of no use to it now.
+    /// The bytes of another transfer are of no use to it now: its disk is full, or it waits for
+    /// the end of other transfers.
     func isHeldBack(_ now: Timestamp) -> Bool {
+        if eligibility.waitsForTransfers { return true }
         guard let readyAt, readyAt > now else { return false }
         return waitingFor.contains { $0.reason == .storage }
     }

@@ -112,6 +112,7 @@ struct IntentApplier {
         case .nothing: break
         case .queue(let hastens):
             try queue(work, tx)
+            try settleDependencies(of: work, tx, &changes)
             if hastens { try hasten(work, tx, &changes) }
         case .cancel(let dropsBytes):
             try tx.transfers.cancel(work.id, numbers: work.currentNumbers(tx), now: now.wall)
@@ -124,6 +125,7 @@ struct IntentApplier {
             changes.failed.append((work.id, error))
         case .rearm(let isSuperseded):
             _ = try tx.transfers.rearm(work.id, now: now.wall)
+            try settleDependencies(of: work, tx, &changes)
             if isSuperseded { changes.isIncomplete = true }
         case .dropBytes: try releaseFetch(of: work, tx, &changes)
         case .adopt:
@@ -148,6 +150,20 @@ struct IntentApplier {
             .backoff, required: RFC3339.format(next), current: question.current, since: now.wall,
             nextCheck: next)
         try tx.transfers.setQueued(work.id, readyAt: next, waitingFor: [wait], now: now.wall)
+    }
+
+    /// Lets a queued transfer begin whose transfers have ended, or fails it with one of them.
+    private func settleDependencies(
+        of work: TransferWork, _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
+    ) throws {
+        guard work.eligibility.waitsForTransfers,
+            let missed = try tx.dependencies.settle(work.id, now: now.wall)
+        else { return }
+        let numbers = try work.currentNumbers(tx)
+        var error = LonghaulError.missed(missed).about(work.id)
+        error.bytesKept = numbers.bytesDone
+        try tx.transfers.fail(work.id, error: error, numbers: numbers, now: now.wall)
+        changes.failed.append((work.id, error))
     }
 
     /// The bytes go to an equal transfer, or are deleted.

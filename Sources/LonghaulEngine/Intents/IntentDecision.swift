@@ -49,7 +49,8 @@ enum IntentDecision: Hashable {
 
     private static func decideIdle(_ work: TransferWork) -> IntentDecision {
         switch (work.phase, work.want) {
-        case (.queued, .run), (.running, .run): .queue(hastens: true)
+        case (.queued, .run), (.running, .run):
+            .queue(hastens: !work.eligibility.waitsForTransfers)
         case (.queued, .pause), (.running, .pause): .queue(hastens: false)
         case (.queued, .cancel), (.running, .cancel): .cancel(dropsBytes: true)
         case (.queued, .cancelKeepingBytes), (.running, .cancelKeepingBytes):

@@ -25,7 +25,7 @@ struct FetchStarter {
             return started
         }
         guard let work = try tx.transfers.work(id), work.phase == .queued, work.want == .run,
-            work.readyAt.map({ $0 <= now.wall }) ?? true
+            !work.eligibility.waitsForTransfers, work.readyAt.map({ $0 <= now.wall }) ?? true
         else { return nil }
         if work.isUnreadable {
             try refuse(work, tx, &changes)

@@ -72,7 +72,9 @@ struct SharedChange: Hashable {
         case .cancel, .cancelKeepingBytes: return leaving(work, fetch, .cancelled)
         case .pause: return pausing(old, fetch)
         case .run:
-            guard work.sharedIdentity == FetchIdentity(old.request) else {
+            guard work.sharedIdentity == FetchIdentity(old.request),
+                !work.eligibility.waitsForTransfers
+            else {
                 return leaving(work, fetch, .requeued)
             }
             let joins = work.phase == .queued

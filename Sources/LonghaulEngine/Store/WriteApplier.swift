@@ -15,7 +15,7 @@ struct WriteApplier {
             try tx.transfers.setQueued(id, readyAt: readyAt, waitingFor: reasons, now: now.wall)
             // The transfer was cancelled while it was about to get its name, and then the disk
             // failed.
-            if try tx.inbox.add(unlessWanted: id) { changes.areSomeUnwanted = true }
+            if try tx.inbox.add(unlessWanted: id) { changes.hasNewIntents = true }
         case .lastError(let id, let error): try tx.transfers.setLastError(error, of: id)
         case .completed(let id, let path, let totals):
             changes.deletions += try tx.transfers.complete(
@@ -33,7 +33,7 @@ struct WriteApplier {
         case .cancelled(let id, let totals):
             try tx.transfers.cancel(id, numbers: totals, now: now.wall)
             // The transfer was wanted again while it was leaving.
-            if try tx.transfers.askAgain(for: id) { changes.areSomeUnwanted = true }
+            if try tx.transfers.askAgain(for: id) { changes.hasNewIntents = true }
         case .restarted(let id, let reason, let bytes):
             try recordRestart(of: id, reason, bytesLost: bytes, tx)
         case .attempt(let id, let outcome):
@@ -69,7 +69,7 @@ struct WriteApplier {
         guard let (work, state) = try tx.sharing.adopt(copy, for: id) else { return }
         guard work.phase == .running else {
             // The transfer was cancelled while the copy was made.
-            if try tx.inbox.add(unlessWanted: id) { changes.areSomeUnwanted = true }
+            if try tx.inbox.add(unlessWanted: id) { changes.hasNewIntents = true }
             return
         }
         changes.starts.given.append(

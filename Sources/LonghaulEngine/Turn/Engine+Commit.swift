@@ -38,6 +38,7 @@ extension Engine {
             if scope.appliesIntents { try applyIntents(facts, tx, &changes, now: now) }
             if schedule.mustPublish { try tx.publish(schedule.view(machine, now: now)) }
             if scope.plans { plan = try planAndStart(tx, &changes, now: now) }
+            if tx.hasAwaitedEnd { changes.hasNewIntents = true }
             due = try due.load(tx, after: plan, schedule.triggers, now: now.wall)
         }
         guard isCommitted else { return false }
@@ -131,7 +132,7 @@ extension Engine {
             clock.committed()
             schedule.triggers.isNetworkNew = false
         }
-        intents.isDue = changes.isIncomplete || changes.areSomeUnwanted
+        intents.isDue = changes.isIncomplete || changes.hasNewIntents
         if scope.plans {
             schedule.needsPlan = changes.starts.arePlacesLeft
             origins.clearFreed()

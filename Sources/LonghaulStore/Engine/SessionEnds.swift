@@ -17,6 +17,8 @@ final class EndNotes {
     /// The sessions with an ended transfer, and the time of its end.
     private(set) var sessions: [Int64: Timestamp] = [:]
     private var ended: [End: Int] = [:]
+    /// Other transfers wait for one of them, and are in the inbox.
+    var areSomeAwaited = false
 
     /// Records that a live transfer has ended in this phase.
     func add(_ phase: Phase, in group: Group, at now: Timestamp) {

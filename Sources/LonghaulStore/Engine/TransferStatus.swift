@@ -32,7 +32,7 @@ package struct TransferStatus {
         _ id: TransferID, now: Timestamp
     ) throws -> (work: TransferWork, fetch: FetchState)? {
         guard var work = try work(id), work.phase == .queued, work.want == .run,
-            !work.isUnreadable, work.readyAt ?? now <= now
+            !work.isUnreadable, !work.eligibility.waitsForTransfers, work.readyAt ?? now <= now
         else { return nil }
         let state: FetchState
         if let existing = work.fetchID, let found = try fetches.state(of: existing) {
@@ -197,7 +197,7 @@ package struct TransferStatus {
         let deadline = work.request.deadline.resolved(mayBegin: begin)
         let schedule = StoredSchedule(
             work.request, usesNetwork: work.eligibility.usesNetwork, begin: begin,
-            deadline: deadline)
+            deadline: deadline, waitsForTransfers: work.eligibility.waitsForTransfers)
         let runsNow = work.eligibility.runsNow
         let eligibility = runsNow ? schedule.eligibility.now : schedule.eligibility
         let waiver = runsNow ? nil : schedule.waiver
@@ -264,6 +264,9 @@ package struct TransferStatus {
         try statement.runOnce()
         try expectOneChange()
         ends.add(phase, in: standing.group, at: now)
+        let isAwaited = try TransferDependencies(connection).announceEnd(
+            of: id, isCompleted: phase == .completed)
+        if isAwaited { ends.areSomeAwaited = true }
     }
 
     private func addEvent(

@@ -90,6 +90,17 @@ package struct TransferReader {
         }
     }
 
+    /// The transfers that one still waits for, and their states; `nil` = one was removed.
+    package func awaited(
+        by id: TransferID, now: Timestamp
+    ) throws(LonghaulError) -> [(id: TransferID, transfer: Transfer?)] {
+        try store.snapshot { connection in
+            try TransferDependencies(connection).awaited(by: id).map {
+                ($0, try TransferRows(connection).transfer($0, now: now))
+            }
+        }
+    }
+
     /// The newest download of this URL to this path that has completed.
     ///
     /// - Parameter origin: Of the URL.

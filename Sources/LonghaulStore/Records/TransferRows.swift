@@ -72,8 +72,8 @@ struct TransferRows {
     /// True of a transfer that runs now, whatever its schedule says.
     static let runsNow = "(eligibility & \(EligibilityKey.runsNowBit) <> 0)"
 
-    /// Sets the schedule of a transfer aside until its attempt ends, or restores it. What does not
-    /// change is not written.
+    /// Sets the schedule of a transfer aside until its attempt ends, or restores it. The transfers
+    /// that it waits for are given up for good. What does not change is not written.
     func setRunsNow(_ runsNow: Bool, _ id: TransferID) throws {
         // Each back-off asks: the whole row is read only where something changes.
         let isSet = try connection.first(
@@ -83,6 +83,7 @@ struct TransferRows {
         else { return }
         let calendars = CalendarRows(connection)
         if runsNow {
+            try TransferDependencies(connection).drop(of: id)
             try connection.run(
                 """
                 UPDATE transfer SET eligibility = ?2, waiveAt = NULL, waiveBy = NULL, \
@@ -92,7 +93,7 @@ struct TransferRows {
             let begin = max(work.waitingSince, work.request.earliestBegin ?? work.waitingSince)
             let schedule = StoredSchedule(
                 work.request, usesNetwork: work.eligibility.usesNetwork, begin: begin,
-                deadline: work.deadline)
+                deadline: work.deadline, waitsForTransfers: false)
             try connection.run(
                 "UPDATE transfer SET eligibility = ?2, waiveAt = ?3, waiveBy = ?4 WHERE id = ?1",
                 id, calendars.stored(schedule.eligibility), schedule.waiver?.checkAt,
@@ -126,6 +127,7 @@ struct TransferRows {
         try connection.run("DELETE FROM transfer WHERE id = ?1", id)
         try connection.run("DELETE FROM attempt WHERE transferID = ?1", id)
         try connection.run("DELETE FROM intentInbox WHERE transferID = ?1", id)
+        try TransferDependencies(connection).drop(of: id)
         let snapshot = try SnapshotRows(connection).abandon(of: id)
         guard let fetchID = fetch ?? nil, !goesOn else { return snapshot }
         return try snapshot

@@ -141,14 +141,19 @@ struct StoredSchedule {
     /// - Parameters:
     ///   - usesNetwork: By its URL. A proxy on this machine needs none: it may be the only way out.
     ///   - begin: When it may begin.
-    init(_ request: TransferRequest, usesNetwork: Bool, begin: Timestamp, deadline: Timestamp) {
+    ///   - waitsForTransfers: Another transfer has to end first.
+    init(
+        _ request: TransferRequest, usesNetwork: Bool, begin: Timestamp, deadline: Timestamp,
+        waitsForTransfers: Bool
+    ) {
         let options = request.options
         let proxy = options.proxy ?? options.proxyVariables?.proxy(for: request.url)
         let isProxyHere = proxy.map(ProxyAddress.isLoopback) ?? false
         asked = EligibilityKey(
             request.schedule, isDiscretionary: request.isDiscretionary,
             usesNetwork: usesNetwork && !isProxyHere, hasMirrors: !options.mirrors.isEmpty,
-            isAwaited: options.failOnFullDisk, goesOnce: options.upload?.goesOnce ?? false)
+            isAwaited: options.failOnFullDisk, goesOnce: options.upload?.goesOnce ?? false,
+            waitsForTransfers: waitsForTransfers)
         eligibility = asked.eligibility
         guard eligibility.hasPreferences else { return }
         waiver = PreferenceExpiry(

@@ -16,7 +16,7 @@ enum Migration {
 
     /// PRAGMA application_id: ``family``, and the fingerprint of version 1. The fingerprint changes
     /// with version 1 until that is released, so that a store of an earlier build is refused.
-    static let applicationID = family << 16 | 0x2E96
+    static let applicationID = family << 16 | 0xB191
 
     /// "LH": the file is a store of Longhaul.
     static let family = 0x4C48

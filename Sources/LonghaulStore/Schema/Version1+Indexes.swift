@@ -11,6 +11,7 @@ extension Version1 {
         WHERE phase = 3 AND fileInode IS NOT NULL
         """,
         "CREATE INDEX transferShared ON transfer (sharedFetch) WHERE sharedFetch IS NOT NULL",
+        "CREATE INDEX dependencyByAwaited ON dependency (awaits)",
         "CREATE INDEX readerByTransfer ON reader (transfer)",
         "CREATE INDEX transferLive ON transfer (sessionID, want) WHERE ended = 0",
         """

@@ -124,7 +124,8 @@ extension Version1 {
         """,
         """
         CREATE TABLE intentInbox (
-          -- A transfer whose wants a client has changed, until an engine has applied them.
+          -- A transfer whose wants a client has changed, or that waits for one that has ended;
+          -- until an engine has looked at it.
           transferID INTEGER PRIMARY KEY
         ) STRICT
         """,

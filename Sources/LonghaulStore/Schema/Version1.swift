@@ -196,6 +196,15 @@ enum Version1 {
         ) STRICT
         """,
         """
+        CREATE TABLE dependency (
+          -- transfer.id of the one that waits (--after). Clients and the engine write the rows.
+          transfer INTEGER NOT NULL,
+          -- transfer.id of the one that has to end first. The row goes when that one completes.
+          awaits INTEGER NOT NULL,
+          PRIMARY KEY (transfer, awaits)
+        ) STRICT, WITHOUT ROWID
+        """,
+        """
         CREATE TABLE fetch (
           -- Never used again: the progress board outlives the process and names fetches by it.
           id INTEGER PRIMARY KEY AUTOINCREMENT,

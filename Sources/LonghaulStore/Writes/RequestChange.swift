@@ -122,7 +122,8 @@ struct RequestRows {
             deadline = request.deadline.resolved(mayBegin: begin)
         }
         let origin = change.url?.origin ?? work.origin
-        let schedule = schedule(of: work, insteadOf: old, origin, begin, deadline)
+        let waits = try waits(work, insteadOf: old)
+        let schedule = schedule(of: work, insteadOf: old, origin, begin, deadline, waits: waits)
         let originID = try TransferRows(connection).id(ofOrigin: origin)
         let calendars = CalendarRows(connection)
         try connection.run(
@@ -144,15 +145,25 @@ struct RequestRows {
         }
     }
 
+    /// Writes for which transfers this one waits. Returns whether there are any.
+    private func waits(_ work: TransferWork, insteadOf old: TransferWork) throws -> Bool {
+        let (options, before) = (work.request.options, old.request.options)
+        if options.after == before.after { return work.eligibility.waitsForTransfers }
+        return try TransferDependencies(connection).replace(
+            with: options.after, anyEnd: options.afterAny, of: work.id)
+    }
+
     /// Waived preferences stay waived, unless their basis has changed.
+    ///
+    /// - Parameter waits: For other transfers.
     private func schedule(
         of work: TransferWork, insteadOf old: TransferWork, _ origin: String, _ begin: Timestamp,
-        _ deadline: Timestamp
+        _ deadline: Timestamp, waits: Bool
     ) -> StoredSchedule {
         let (new, old) = (work.request, old.request)
         var stored = StoredSchedule(
             new, usesNetwork: !Loopback.isLoopback(origin: origin), begin: begin,
-            deadline: deadline)
+            deadline: deadline, waitsForTransfers: waits)
         let isSame =
             new.schedule == old.schedule && new.isDiscretionary == old.isDiscretionary
             && new.earliestBegin == old.earliestBegin && new.deadline == old.deadline
@@ -161,7 +172,7 @@ struct RequestRows {
             if work.waiver == nil { stored.eligibility = stored.eligibility.waived }
             stored.waiver = work.waiver
         }
-        if work.eligibility.runsNow {
+        if work.eligibility.runsNow, !waits {
             stored.eligibility = stored.eligibility.now
             stored.waiver = nil
         }

@@ -38,6 +38,9 @@ extension TransferInserter {
         if isFailed, try changed.mayHaveArrived(connection) {
             throw LonghaulError.answerLost(work.id)
         }
+        if changed.request.options.after != work.request.options.after {
+            _ = try awaited(by: changed.request.options)
+        }
         // The session may be given a host, as with a new transfer. Refusals come before any write.
         if new.request.host != nil { _ = try sessionRow(new.request) }
         if !changed.request.isExactly(work.request) {

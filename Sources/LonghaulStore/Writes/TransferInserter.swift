@@ -60,6 +60,7 @@ package final class TransferInserter {
             return .existing(id, destination: destination)
         }
         var placed = new
+        let awaited = try awaited(by: new.request.options)
         let identity = IdentityKey.of(new.request.url, origin: try originID(new.origin))
         var replaced = try duplicates(of: new, identity)
         if let other = try otherVersion(of: new), !replaced.contains(other) {
@@ -76,7 +77,8 @@ package final class TransferInserter {
             throw try conflict(new, with: holder)
         }
         try cancel(replaced, for: nextID)
-        let row = try row(placed, identity: identity)
+        let row = try row(placed, identity: identity, waits: !awaited.isEmpty)
+        try TransferDependencies(connection).add(awaited, of: TransferID(rawValue: row.id))
         if let snapshot = new.snapshot { try SnapshotRows(connection).add(snapshot, of: row.id) }
         if buffer.append(row) { try buffer.flush(connection) }
         nextID += 1
@@ -97,7 +99,19 @@ package final class TransferInserter {
         }
     }
 
-    private func row(_ placed: NewTransfer, identity: Int64) throws -> InsertBuffer.Row {
+    /// The transfers that a new one is to wait for, without those that have ended.
+    func awaited(by options: TransferOptions) throws -> [TransferID] {
+        // If nothing is recorded, the id of an item of the same batch names no transfer.
+        if let id = options.after.first(where: { $0.rawValue >= firstID }) {
+            throw LonghaulError.noSuchTransfer(id)
+        }
+        return try TransferDependencies(connection).open(
+            among: options.after, anyEnd: options.afterAny)
+    }
+
+    private func row(
+        _ placed: NewTransfer, identity: Int64, waits: Bool
+    ) throws -> InsertBuffer.Row {
         var new = placed
         let session = try sessionRow(new.request)
         if session.isDiscretionary { new.request.isDiscretionary = true }
@@ -111,7 +125,8 @@ package final class TransferInserter {
         return InsertBuffer.Row(
             id: nextID, new: new,
             schedule: StoredSchedule(
-                request, usesNetwork: !origins.last.isLoopback, begin: begin, deadline: deadline),
+                request, usesNetwork: !origins.last.isLoopback, begin: begin, deadline: deadline,
+                waitsForTransfers: waits),
             calendar: try calendar(of: request.schedule.windows), session: session.id,
             origin: origin, identityKey: identity, created: now,
             begin: begin, deadline: deadline, options: options.stored(request))

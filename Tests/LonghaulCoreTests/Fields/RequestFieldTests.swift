@@ -9,6 +9,7 @@ import Testing
         "session": .text("s"), "meta": .text("[1]"), "earliestBegin": .text("+1h"),
         "deadline": .text("2h"), "window": .texts(["22:00-06:00", "Sat,Sun"]),
         "require": .texts(["power"]),
+        "after": .texts(["7", "8"]), "afterAny": .flag(true),
         "spread": .text("1h"), "prefer": .texts(["none"]), "discretionary": .flag(true),
         "priority": .text("high"),
         "expectedBytes": .text("7"), "checksum": .text("md5:d41d8cd98f00b204e9800998ecf8427e"),

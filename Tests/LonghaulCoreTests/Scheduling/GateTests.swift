@@ -31,6 +31,20 @@ import Testing
         return eligibility.gate(in: snapshot, now: now).reasons.map(\.reason)
     }
 
+    /// The clock never opens it, and running it now sets it aside.
+    @Test func otherTransfersHoldAnEligibility() {
+        let snapshot = ConditionSnapshot()
+        let waiting = EligibilityKey(waitsForTransfers: true)
+        for key in [waiting, waiting.eligibility, waiting.waived] {
+            let gate = key.gate(in: snapshot, now: now)
+            #expect(gate.reasons.map(\.reason) == [.transfers] && gate.changesAt == nil)
+        }
+        #expect(waiting.now.gate(in: snapshot, now: now).isOpen)
+        let plan = SchedulerPolicy().plan(
+            head: [], ready: [waiting], running: [], origins: [:], now: now)
+        #expect(!plan.holdsBack)
+    }
+
     struct Row: Sendable {
         var asked: String
         var conditions: String
