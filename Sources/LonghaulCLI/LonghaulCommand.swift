@@ -37,6 +37,7 @@ struct LonghaulCommand: ParsableCommand {
                 name: "Inspection",
                 subcommands: [
                     List.self, Show.self, Why.self, Status.self, Watch.self, Wait.self,
+                    Report.self,
                 ]),
             .init(
                 name: "Control",

@@ -35,6 +35,8 @@ package enum Limits {
     package static let connectionsPerOrigin = 6
     /// Requests on the one HTTP/2 connection to an origin.
     package static let streamsPerOrigin = 64
+    /// Machines that share a list.
+    package static let shards = 1_000_000
     /// Waiting transfers that the engine holds in memory; the rest stay in the store.
     package static let lookAhead = 256
     /// Part files that are open at the same time; fewer where that is more than half of what the

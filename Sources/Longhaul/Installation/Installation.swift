@@ -30,7 +30,7 @@ package struct Installation: Sendable {
         let texts = files.map { path in
             String(decoding: (try? TextFile.read(path)) ?? [], as: UTF8.self)
         }
-        return TaskTiming.place(of: texts.joined() + queue)
+        return StablePlace.of(texts.joined() + queue)
     }
 
     /// Variables of this environment for the service or cron: those that choose queue and

@@ -69,6 +69,19 @@ public struct EngineLimits: Hashable, Sendable {
 
     /// The defaults.
     public init() {}
+
+    /// The part of one machine in the bounds that all machines keep together at the servers.
+    package func divided(for shard: Shard?) -> EngineLimits {
+        guard let shard else { return self }
+        var limits = self
+        limits.perOrigin = shard.share(of: perOrigin ?? Limits.connectionsPerOrigin)
+        limits.rates.bytesPerSecond = rates.bytesPerSecond.map(shard.share)
+        for index in rates.parts.indices {
+            limits.rates.parts[index].bytesPerSecond = rates.parts[index].bytesPerSecond
+                .map(shard.share)
+        }
+        return limits
+    }
 }
 
 /// The results of an engine by the time that it left.

@@ -10,6 +10,7 @@ struct AwaitedTransfers {
     private let limits: EngineLimits
     /// Refusals of single requests that leave the others to be recorded.
     var refusals = RefusalPolicy.passOverExisting
+    var report: RunReport?
     /// Called once all is recorded.
     var didRecord: ([EnqueueOutcome]) -> Void = { _ in }
     /// Called with the transfers that have ended, once all have.
@@ -40,14 +41,9 @@ struct AwaitedTransfers {
         // Work is recorded after this point, and Ctrl-C must leave it in order.
         Signals.watch()
         Signals.watchSuspension()
-        var outcomes: [EnqueueOutcome] = []
-        do throws(LonghaulError) {
-            try prepared.enqueue(in: queue, refusals) { outcomes.append($0) }
-        } catch {
-            let line = outcomes.count < lines.count ? lines[outcomes.count] : nil
-            throw InputProblem(error: error, line: line)
-        }
+        var outcomes = try record(prepared, in: queue)
         let complete = try tellPassedOver(&outcomes, requests, in: queue, on: console)
+        report(outcomes, requests, complete)
         didRecord(outcomes)
         let ids = outcomes.compactMap(\.id).uniqued
         let recorded = Set(outcomes.compactMap(\.recorded))
@@ -62,6 +58,7 @@ struct AwaitedTransfers {
         }
         let foreground = try ForegroundWatch(
             ids, in: queue, limits: limits, display: display)
+        foreground.report = report
         let ending: ForegroundWatch.Ending
         do {
             ending = try foreground.run()
@@ -77,6 +74,7 @@ struct AwaitedTransfers {
                 try report(outcomes, complete, foreground.watch, on: console)
             }
             didEnd(foreground.watch.ended.values)
+            let reporting = Result { try report?.finish() }
             let status = AwaitedTransfers.status(of: foreground.watch, outcomes)
             if foreground.isHanging {
                 try? console.flush()
@@ -84,16 +82,31 @@ struct AwaitedTransfers {
             }
             try StartOptions.startForHosts(queue, on: console)
             try printing.get()
+            try reporting.get()
             return status
         case .abandoned: preconditionFailure("these transfers are waited for to their end")
         case .signalled(Signals.hangUp): StartOptions.startAfterHangUp(queue, on: console)
         case .signalled(let signal):
             try? explain(foreground.watch, in: queue, on: console)
+            try reportRest(foreground.watch.pending, in: queue)
             try? console.flush()
             if signal != Signals.interrupt { OwnProcess.end(by: signal) }
             if foreground.isHanging { OwnProcess.exitNow(ExitStatus.interrupted.rawValue) }
             return .interrupted
         }
+    }
+
+    private func record(
+        _ prepared: PreparedRequests, in queue: TransferQueue
+    ) throws(InputProblem) -> [EnqueueOutcome] {
+        var outcomes: [EnqueueOutcome] = []
+        do throws(LonghaulError) {
+            try prepared.enqueue(in: queue, refusals) { outcomes.append($0) }
+        } catch {
+            let line = outcomes.count < lines.count ? lines[outcomes.count] : nil
+            throw InputProblem(error: error, line: line)
+        }
+        return outcomes
     }
 
     /// A transfer that was removed meanwhile, whose end is unknown, is no success.
@@ -125,6 +138,34 @@ struct AwaitedTransfers {
             }
         }
         return complete
+    }
+
+    /// Writes the requests that are not waited for into the report.
+    private func report(
+        _ outcomes: [EnqueueOutcome], _ requests: [TransferRequest], _ complete: [String: Transfer]
+    ) {
+        guard let report else { return }
+        for (outcome, request) in zip(outcomes, requests) {
+            switch outcome {
+            case .recorded, .existing: continue
+            case .refused(let error): report.add(request, error)
+            case .skipped(let path):
+                if let transfer = complete[path] {
+                    report.add(transfer)
+                } else {
+                    report.add(request, nil)
+                }
+            }
+        }
+        report.flush()
+    }
+
+    private func reportRest(_ pending: [TransferID], in queue: TransferQueue) throws {
+        guard let report else { return }
+        for id in pending.sorted() {
+            if let transfer = try queue.transfer(id) { report.add(transfer) }
+        }
+        try report.finish()
     }
 
     /// Reports outcomes in the order of the URLs.

@@ -41,6 +41,7 @@ struct Get: ConsoleCommand {
     @Flag(name: .shortAndLong, help: "No progress.")
     var quiet = false
 
+    @OptionGroup var report: ReportOptions
     @OptionGroup var request: RequestOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
@@ -48,9 +49,9 @@ struct Get: ConsoleCommand {
 
     func validate() throws {
         try list.check(request.place)
-        if request.place.isStandardOutput, output.json {
-            throw ValidationError("-o - and --json exclude each other")
-        }
+        guard request.place.isStandardOutput else { return }
+        if output.json { throw ValidationError("-o - and --json exclude each other") }
+        if report.path != nil { throw ValidationError("-o - and --report exclude each other") }
     }
 
     func perform(on console: Console) throws -> ExitStatus {
@@ -67,10 +68,11 @@ struct Get: ConsoleCommand {
             requests.append(request)
             lines.append(source.line)
         }
-        return try AwaitedTransfers(
-            requests, lines: lines, isCompared: template.request.options.checksum == nil,
-            configuration.limits
-        ).perform(on: console)
+        let limits = configuration.limits.divided(for: list.shard.part)
+        var awaited = AwaitedTransfers(
+            requests, lines: lines, isCompared: template.request.options.checksum == nil, limits)
+        awaited.report = try report.begin(list.shard.part)
+        return try awaited.perform(on: console)
     }
 }
 

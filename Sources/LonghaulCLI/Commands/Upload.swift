@@ -41,6 +41,7 @@ struct Upload: ConsoleCommand {
     @Option(help: ArgumentHelp("Read requests from this file, as JSON Lines.", valueName: "file"))
     var input: String?
 
+    @OptionGroup var shard: ShardOptions
     @OptionGroup var files: BatchOptions
 
     @Flag(help: "Record the good lines, and report the others.")
@@ -48,6 +49,8 @@ struct Upload: ConsoleCommand {
 
     @Flag(help: "Transfer now, and wait for it.")
     var wait = false
+
+    @OptionGroup var report: ReportOptions
 
     @Flag(name: .shortAndLong, help: "No progress.")
     var quiet = false
@@ -69,6 +72,7 @@ struct Upload: ConsoleCommand {
         if files.recursive, words.count != 2 {
             throw ValidationError("-r takes one directory, and the URL that its files go to")
         }
+        if report.path != nil, !wait { throw ValidationError("--report goes with --wait") }
         if keepGoing, wait {
             throw ValidationError("--keep-going goes without --wait; `longhaul wait` waits")
         }
@@ -85,19 +89,21 @@ struct Upload: ConsoleCommand {
         try common.apply(to: &template.request, context)
         let queue = try TransferQueue()
         let recorder = RequestRecorder(queue, keepGoing: keepGoing, console)
+        let limits = configuration.limits.divided(for: shard.part)
         if files.recursive || words.count > 2 {
-            var batch = UploadBatch(template.request, files, keepsGoing: keepGoing)
+            var batch = UploadBatch(template.request, files, shard, keepsGoing: keepGoing)
             try batch.find(
                 words.dropLast(), to: OptionText.transferURL(words.last ?? ""), context)
             return try wait
-                ? batch.recordAndWait(in: queue, configuration.limits, on: console)
+                ? batch.recordAndWait(in: queue, limits, report.begin(shard.part), on: console)
                 : batch.record(recorder, start)
         }
         var requests: [TransferRequest] = []
         var lines: [Int?] = []
         if let input {
             let source = BatchInput(
-                urls: [], lines: try ByteLines(path: input), template: template, context: context)
+                urls: [], lines: try ByteLines(path: input), template: template, context: context,
+                shard: shard)
             while let request = try recorder.read(from: source) {
                 requests.append(request)
                 lines.append(source.line)
@@ -107,9 +113,9 @@ struct Upload: ConsoleCommand {
             lines.append(nil)
         }
         if wait {
-            return try AwaitedTransfers(
-                requests, lines: lines, isCompared: true, configuration.limits
-            ).perform(on: console)
+            var awaited = AwaitedTransfers(requests, lines: lines, isCompared: true, limits)
+            awaited.report = try report.begin(shard.part)
+            return try awaited.perform(on: console)
         }
         return try recorder.perform(start) {
             // First: the error of a snapshot that cannot be made names its file, and is about no

@@ -21,6 +21,7 @@ struct UploadBatch {
     /// Without a file and a URL.
     private var template: TransferRequest
     private let options: BatchOptions
+    private let shard: ShardOptions
     private let keepsGoing: Bool
     private var url = ""
     /// The directory that ``files`` are below, with a slash at the end; empty = they are absolute.
@@ -29,8 +30,12 @@ struct UploadBatch {
     private var passedOver: [(path: String, why: FileTree.Obstacle)] = []
     private var skipped = 0
 
-    init(_ template: TransferRequest, _ options: BatchOptions, keepsGoing: Bool) {
+    init(
+        _ template: TransferRequest, _ options: BatchOptions, _ shard: ShardOptions,
+        keepsGoing: Bool
+    ) {
         self.template = template
+        self.shard = shard
         self.options = options
         self.keepsGoing = keepsGoing
         self.template.options.upload?.createsDirectories = true
@@ -52,6 +57,7 @@ struct UploadBatch {
             for word in words { files.append(try context.absolute(word)) }
             try checkNames()
         }
+        files.removeAll { !shard.contains(request(of: $0)) }
     }
 
     private mutating func findTree(below directory: String) throws(LonghaulError) {
@@ -163,16 +169,18 @@ struct UploadBatch {
 
     /// Records the uploads, transfers now and waits for them.
     mutating func recordAndWait(
-        in queue: TransferQueue, _ limits: EngineLimits, on console: Console
+        in queue: TransferQueue, _ limits: EngineLimits, _ report: RunReport?, on console: Console
     ) throws -> ExitStatus {
         try leaveOut(in: queue)
         sayPassedOver(on: console)
         if files.isEmpty {
             try summary(recorded: 0, existing: 0).show(on: console)
+            try report?.finish()
             return status(.done)
         }
         var awaited = AwaitedTransfers(files.map(request), isCompared: true, limits)
         awaited.refusals = refusals
+        awaited.report = report
         var last = summary(recorded: 0, existing: 0)
         awaited.didRecord = { outcomes in
             for outcome in outcomes {

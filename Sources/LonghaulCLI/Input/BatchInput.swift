@@ -9,6 +9,7 @@ final class BatchInput {
     private let template: RequestTemplate
     private let context: InputContext
     private let lines: ByteLines?
+    private let shard: ShardOptions
     private var urls: ArraySlice<String>
     private var format: Format?
     private var isInsideRefused = false
@@ -25,14 +26,26 @@ final class BatchInput {
         }
     }
 
-    init(urls: [String], lines: ByteLines?, template: RequestTemplate, context: InputContext) {
+    init(
+        urls: [String], lines: ByteLines?, template: RequestTemplate, context: InputContext,
+        shard: ShardOptions = ShardOptions()
+    ) {
+        self.shard = shard
         self.urls = urls[...]
         self.lines = lines
         self.template = template
         self.context = context
     }
 
+    /// The requests of other machines are checked, too: a list is good or bad on all of them.
     func next() throws(InputProblem) -> TransferRequest? {
+        while let request = try nextOfAll() {
+            if shard.contains(request) { return request }
+        }
+        return nil
+    }
+
+    private func nextOfAll() throws(InputProblem) -> TransferRequest? {
         if let url = urls.popFirst() {
             do {
                 return try template.request(url: url)

@@ -12,6 +12,8 @@ struct ListOptions: ParsableArguments {
         completion: .file())
     var input: String?
 
+    @OptionGroup var shard: ShardOptions
+
     func validate() throws {
         if urls.isEmpty, input == nil {
             throw ValidationError("a URL, or -, or --input FILE is needed")
@@ -39,6 +41,6 @@ struct ListOptions: ParsableArguments {
     ) -> BatchInput {
         BatchInput(
             urls: urls.contains("-") ? [] : urls, lines: lines, template: template,
-            context: context)
+            context: context, shard: shard)
     }
 }

@@ -14,6 +14,8 @@ final class ForegroundWatch {
     private(set) var watch: TransferWatch
     /// The engine in this process could not end, and the process cannot exit normally.
     private(set) var isHanging = false
+    /// The place for each transfer that ends.
+    var report: RunReport?
     private let queue: TransferQueue
     /// Unused while the engine is in this process.
     private lazy var changes = StoreChanges(of: queue)
@@ -151,7 +153,9 @@ final class ForegroundWatch {
             if transfer.state == .completed { completed += 1 } else { failed += 1 }
             bytesOfEnded = bytesOfEnded.addingClamped(transfer.bytesDone)
             display.ended(transfer)
+            report?.add(transfer)
         }
+        if !sight.ended.isEmpty { report?.flush() }
         display.looked(at: unfinished)
         guard display.isDue(at: SystemClock.now().monotonic) else { return }
         let moving = count <= Limits.waitingShown ? unfinished : try mine().map(\.asShown)

@@ -200,17 +200,6 @@ extension TaskTiming {
             ? Limits.deferralMaximumSeconds
             : min(Double(1 << (deferrals - 1)), Limits.deferralMaximumSeconds)
     }
-
-    /// The place of a machine among others, from a text that is its own (FNV-1a).
-    package static func place(of text: String) -> Double {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        // FNV mixes its low bits best; these are spread over all of them.
-        hash ^= hash >> 33
-        hash = hash &* 0xff51_afd7_ed55_8ccd
-        hash ^= hash >> 33
-        return Double(hash >> 11) / Double(1 << 53)
-    }
 }
 
 /// How a run of a task ended.

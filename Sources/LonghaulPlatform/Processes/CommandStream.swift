@@ -10,6 +10,13 @@ package enum CommandStream {
         return descriptor
     }
 
+    /// Opens a file for writing and empties it. The descriptor is the caller's to close.
+    package static func create(_ path: String) throws(SystemFailure) -> Int32 {
+        let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        if descriptor < 0 { throw .last("open", path) }
+        return descriptor
+    }
+
     package static func close(_ descriptor: Int32) {
         _ = Glibc.close(descriptor)
     }

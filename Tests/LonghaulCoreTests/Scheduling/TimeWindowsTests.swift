@@ -107,7 +107,7 @@ import Testing
     @Test func startsAreSpread() {
         let delays = (0..<1000).map { index in
             StartSpread(
-                TransferID(rawValue: 7), machine: TaskTiming.place(of: "machine \(index)")
+                TransferID(rawValue: 7), machine: StablePlace.of("machine \(index)")
             ).delay(within: 3600)
         }
         #expect(delays.allSatisfy { (0..<3600).contains($0) })

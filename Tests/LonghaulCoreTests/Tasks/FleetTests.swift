@@ -14,7 +14,7 @@ import Testing
         let submitted = Timestamp(milliseconds: 1_790_000_000_000)
         var windows = [[Timestamp]](repeating: [], count: Self.periods)
         for machine in 0..<Self.machines {
-            let place = TaskTiming.place(of: "store-\(machine)/nightly/backup")
+            let place = StablePlace.of("store-\(machine)/nightly/backup")
             var timing = TaskTiming(request, replacing: nil, place: place, now: submitted)
             for window in 0...Self.periods {
                 let start = timing.dueAt

@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test func aFleetSpreads() {
-        let places = (0..<1000).map { TaskTiming.place(of: "store\($0)/host/task") }
+        let places = (0..<1000).map { StablePlace.of("store\($0)/host/task") }
         var buckets = Array(repeating: 0, count: 10)
         for place in places { buckets[Int(place * 10)] += 1 }
         #expect(buckets.max()! <= 200)
