@@ -114,4 +114,13 @@ struct Aria2Arguments {
     }
 
     func isOn(_ name: String) -> Bool { program[name] == "true" }
+
+    /// The words for `longhaul get` that stand for `-j`. aria2c has no upper bound.
+    func parallel() throws(LonghaulError) -> [String] {
+        guard let text = program["max-concurrent-downloads"] else { return [] }
+        guard let number = Int(text), number >= 1 else {
+            throw .usage("--max-concurrent-downloads: '\(text)' is no number from 1")
+        }
+        return ["--parallel", "\(min(number, Limits.configuredAtOnce.upperBound))"]
+    }
 }

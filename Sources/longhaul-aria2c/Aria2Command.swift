@@ -49,6 +49,7 @@ enum Aria2Command {
         try OwnProcess.setInherited(descriptor)
         var words = ["get", "--input", "/dev/fd/\(descriptor)"]
         if arguments.isOn("quiet") { words.append("--quiet") }
+        words += try arguments.parallel()
         throw try become("longhaul", words)
     }
 

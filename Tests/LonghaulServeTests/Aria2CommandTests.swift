@@ -29,6 +29,16 @@ import Testing
                 """)
     }
 
+    @Test(arguments: [("1", "1"), ("16", "16"), ("1000", "64")])
+    func downloadsAtOnceAreThoseOfGet(said: String, passed: String) throws {
+        #expect(try Aria2Arguments(["-j", said]).parallel() == ["--parallel", passed])
+        #expect(try Aria2Arguments(["-j\(said)"]).parallel() == ["--parallel", passed])
+        #expect(try Aria2Arguments(["http://h/a"]).parallel() == [])
+        for bad in ["0", "-1", "many"] {
+            #expect(throws: LonghaulError.self) { try Aria2Arguments(["-j", bad]).parallel() }
+        }
+    }
+
     @Test func aListKeepsItsOwnOptions() throws {
         let arguments = try Aria2Arguments(["-Z", "-d", "/d", "http://h/a", "http://h/b"])
         let list = try Aria2List(arguments).text(input: "# list\nhttp://h/c\n  out=x\n")

@@ -36,8 +36,8 @@ extension UserConfiguration {
         Key(name: "autostart", allowed: "true or false") { value, all in
             value.flag.map { all.autostart = $0 } != nil
         },
-        Key(name: "limits.perOrigin", allowed: range(places)) { value, all in
-            value.number(in: places).map { all.limits.perOrigin = $0 } != nil
+        Key(name: "limits.perOrigin", allowed: range(Limits.configuredAtOnce)) { value, all in
+            value.number(in: Limits.configuredAtOnce).map { all.limits.perOrigin = $0 } != nil
         },
         Key(name: "limits.rate", allowed: RequestField.rate) { value, all in
             value.rate.map { all.limits.rates.bytesPerSecond = $0 } != nil
@@ -48,8 +48,8 @@ extension UserConfiguration {
         ) { value, all in
             value.texts.flatMap(parts).map { all.limits.rates.parts = $0 } != nil
         },
-        Key(name: "limits.running", allowed: range(places)) { value, all in
-            value.number(in: places).map { all.limits.running = $0 } != nil
+        Key(name: "limits.running", allowed: range(Limits.configuredAtOnce)) { value, all in
+            value.number(in: Limits.configuredAtOnce).map { all.limits.running = $0 } != nil
         },
         Key(name: "retention.ended", allowed: RequestField.duration) { value, all in
             value.seconds.map { all.limits.retention.ended = $0 } != nil
@@ -71,7 +71,6 @@ extension UserConfiguration {
     ]
 
     /// The transport has room for so many.
-    private static let places = 1...64
 
     private static func range(_ range: ClosedRange<Int>) -> String {
         "a number from \(range.lowerBound) to \(range.upperBound)"

@@ -41,6 +41,13 @@ struct Get: ConsoleCommand {
     @Flag(name: .shortAndLong, help: "No progress.")
     var quiet = false
 
+    @Option(
+        name: [.customShort("j"), .long],
+        help: ArgumentHelp(
+            "Transfers at the same time, while no other engine runs: 1 to 64 (default: 16).",
+            valueName: "n"))
+    var parallel: Int?
+
     @OptionGroup var report: ReportOptions
     @OptionGroup var request: RequestOptions
     @OptionGroup(title: "Output") var output: OutputOptions
@@ -49,6 +56,9 @@ struct Get: ConsoleCommand {
 
     func validate() throws {
         try list.check(request.place)
+        if let parallel, !Limits.configuredAtOnce.contains(parallel) {
+            throw ValidationError("--parallel: it is 1 to \(Limits.configuredAtOnce.upperBound)")
+        }
         guard request.place.isStandardOutput else { return }
         if output.json { throw ValidationError("-o - and --json exclude each other") }
         if report.path != nil { throw ValidationError("-o - and --report exclude each other") }
@@ -68,7 +78,8 @@ struct Get: ConsoleCommand {
             requests.append(request)
             lines.append(source.line)
         }
-        let limits = configuration.limits.divided(for: list.shard.part)
+        var limits = configuration.limits.divided(for: list.shard.part)
+        if let parallel { limits.running = parallel }
         var awaited = AwaitedTransfers(
             requests, lines: lines, isCompared: template.request.options.checksum == nil, limits)
         awaited.report = try report.begin(list.shard.part)
