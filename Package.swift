@@ -27,6 +27,7 @@ let package = Package(
     products: [
         .library(name: "Longhaul", targets: ["Longhaul"]),
         .library(name: "LonghaulURLRequest", targets: ["LonghaulURLRequest"]),
+        .library(name: "LonghaulURLSession", targets: ["LonghaulURLSession"]),
         .library(name: "LonghaulTesting", targets: ["LonghaulTesting"]),
         .executable(name: "longhaul", targets: ["LonghaulCLI"]),
         .executable(name: "longhaul-serve", targets: ["longhaul-serve"]),
@@ -67,12 +68,21 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]),
         module("LonghaulURLRequest", ["Longhaul"]),
+        // On Apple's systems names for Foundation's own URLSession, which need nothing else.
+        module(
+            "LonghaulURLSession",
+            [
+                .target(name: "Longhaul", condition: .when(platforms: [.linux])),
+                .target(name: "LonghaulURLRequest", condition: .when(platforms: [.linux])),
+            ]),
         module(
             "LonghaulTesting",
             [
                 "Longhaul", "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulEngine",
                 "CLonghaul",
             ]),
+        .executableTarget(
+            name: "photofetch", dependencies: ["LonghaulURLSession"], swiftSettings: settings),
         .executableTarget(
             name: "photosync", dependencies: ["Longhaul"], swiftSettings: settings),
         .executableTarget(
@@ -140,6 +150,12 @@ let package = Package(
             [
                 "Longhaul", "LonghaulURLRequest", "LonghaulPlatform", "LonghaulStore",
                 "LonghaulTestSupport",
+            ]),
+        tests(
+            "LonghaulURLSessionTests",
+            [
+                "LonghaulURLSession", "Longhaul", "LonghaulTesting", "LonghaulTestSupport",
+                "photofetch",
             ]),
         tests("LonghaulTestingTests", ["LonghaulTesting", "Longhaul", "feedreader"]),
         tests("LonghaulCLITests", ["LonghaulCLI", "LonghaulTestSupport"]),

@@ -27,6 +27,11 @@ import Testing
         ],
         // Apart, because whoever imports it links a second HTTP client.
         "LonghaulURLRequest": ["Longhaul", "FoundationEssentials", "FoundationNetworking"],
+        // Foundation's names; on Apple's systems nothing but Foundation.
+        "LonghaulURLSession": [
+            "Longhaul", "LonghaulURLRequest", "Foundation", "FoundationNetworking",
+            "Synchronization",
+        ],
         // Drives an engine of its own in a simulated world.
         "LonghaulTesting": [
             "Longhaul", "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulEngine",
@@ -34,6 +39,7 @@ import Testing
         ],
         // Samples: what embedders see.
         "feedreader": ["Longhaul", "FoundationEssentials", "Glibc"],
+        "photofetch": ["LonghaulURLSession", "Foundation"],
         "photosync": ["Longhaul", "FoundationEssentials", "Glibc"],
         // System calls are the platform module's, the queue and the engine the library's.
         "LonghaulCLI": ["Longhaul", "LonghaulPlatform", "ArgumentParser", "Synchronization"],
