@@ -71,6 +71,13 @@ extension EnqueuePipeline {
 }
 
 extension TransferRequest {
+    /// The file of an upload, or of a download as it is called unless the server names it.
+    package var path: String? {
+        if case .file(let path) = destination { return path }
+        guard let parts = try? RequestValidator.parse(url) else { return nil }
+        return try? RequestValidator.destination(of: self, parts)
+    }
+
     /// The transfer that has carried out this very request, where its file is still there with the
     /// size that it was given.
     package func alreadyComplete(in queue: TransferQueue) throws(LonghaulError) -> Transfer? {

@@ -41,10 +41,10 @@ final class RunReport {
         json.object {
             $0.field("state", state.rawValue)
             $0.field("url", Redaction.url(request.url))
-            switch request.destination {
-            case .file(let path):
-                $0.field(request.options.upload == nil ? "destination" : "source", path)
-            case .directory(let path, remoteName: _): $0.field("directory", path)
+            if request.options.upload == nil {
+                $0.field("destination", request.path)
+            } else {
+                $0.field("source", request.path)
             }
             if let error { $0.field("error") { $0.errorFields(error) } }
         }

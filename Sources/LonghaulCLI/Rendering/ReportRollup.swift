@@ -59,7 +59,7 @@ struct ReportRollup {
                     }
                     entry.state = state
                 case "bytesDone": entry.bytes = try scanner.integer()
-                case "url", "destination", "source", "directory":
+                case "url", "destination", "source":
                     key += name + "\n" + (try scanner.string()) + "\n"
                 case "error":
                     try scanner.object { name, scanner in
