@@ -34,6 +34,12 @@ import Testing
         #expect(Suggestions.option(unknown, in: words) == meant)
     }
 
+    /// A word of another program that is a command here, too, would hide it.
+    @Test func eachCommandIsMeantByItsName() {
+        let names = LonghaulCommand.configuration.subcommands.map(\._commandName)
+        for name in names { #expect(Suggestions.command(name, among: names) == name) }
+    }
+
     /// Each meaning is an option that there is.
     @Test(arguments: ["-x", "-O", "-P", "-k", "-u", "-t", "-T", "-A", "-e", "-J", "-i"])
     func whatIsMeantIsThere(unknown: String) throws {

@@ -37,7 +37,7 @@ enum Suggestions {
         "delete": "remove", "del": "remove", "start": "resume", "continue": "resume",
         "unpause": "resume", "stop": "pause", "abort": "cancel", "kill": "cancel", "info": "show",
         "ps": "list", "queue": "list", "log": "events", "logs": "events", "version": "--version",
-        "top": "watch", "progress": "watch", "check": "doctor", "serve": "daemon",
+        "top": "watch", "progress": "watch", "check": "doctor",
     ]
 
     private static let options = [
