@@ -36,6 +36,14 @@ struct OpenSession: Sendable {
         return transfers
     }
 
+    /// Acknowledges that all transfers have ended: the delegate knows it from its tasks, and no
+    /// launch is to follow.
+    func acknowledgeFinish() {
+        let waiting = try? queue.events(session: session.identifier, waitingOnly: true)
+        let ends = (waiting ?? []).filter { $0.type == SessionEvent.Kind.sessionFinished.rawValue }
+        try? queue.acknowledge(events: ends.map(\.sequence))
+    }
+
     /// True if the file is the session's own, and goes when the delegate was told of it.
     func isTemporary(_ file: URL) -> Bool {
         file.deletingLastPathComponent().path == incoming.path
@@ -78,7 +86,7 @@ extension BackgroundURLSession {
         }
         guard isNew else { return }
         send { [self] open in
-            guard let open else { return await end(task, failure) }
+            guard let open else { return await give(up: task, failure) }
             do throws(LonghaulError) {
                 if let id = task.now.id {
                     _ = try open.queue.resume(.ids([id]))
@@ -87,7 +95,7 @@ extension BackgroundURLSession {
                 }
             } catch {
                 // A transfer that has ended meanwhile has its event.
-                if task.now.id == nil { await end(task, error) }
+                if task.now.id == nil { await give(up: task, error) }
             }
         }
     }
@@ -105,6 +113,12 @@ extension BackgroundURLSession {
         }
         task.update { $0.id = id }
         follow(task, open)
+    }
+
+    /// The end of a task that is not recorded.
+    func give(up task: BackgroundURLSessionTask, _ error: LonghaulError) async {
+        await end(task, error)
+        forget(task)
     }
 
     func suspend(_ task: BackgroundURLSessionTask) {
@@ -135,7 +149,7 @@ extension BackgroundURLSession {
                 try? await download?.cancel()
                 try? await upload?.cancel()
             } else {
-                await end(task, LonghaulError(.cancelled, "the task was cancelled"))
+                await give(up: task, LonghaulError(.cancelled, "the task was cancelled"))
             }
         }
     }

@@ -23,7 +23,9 @@ extension BackgroundURLSession {
         while true {
             do {
                 for try await event in open.session.events {
-                    guard await deliver(event, open) else { continue }
+                    let isTold = await deliver(event, open)
+                    defer { forget(event) }
+                    guard isTold else { continue }
                     if event.sequence == last || event.kind == .sessionFinished {
                         await tell { [self] in
                             delegate?.urlSessionDidFinishEvents(forBackgroundURLSession: self)
@@ -39,6 +41,12 @@ extension BackgroundURLSession {
         }
     }
 
+    /// A session that ends with its tasks must not end before their events are acknowledged.
+    private func forget(_ event: SessionEvent) {
+        guard let transfer = event.transfer, transfer.state.hasEnded else { return }
+        forget(task(of: transfer))
+    }
+
     /// Returns whether the event was told, and is to be acknowledged.
     private func deliver(_ event: SessionEvent, _ open: OpenSession) async -> Bool {
         switch event.kind {
@@ -47,14 +55,11 @@ extension BackgroundURLSession {
             // A transfer that was tried again since has another event to come.
             guard let transfer = event.transfer, transfer.state.hasEnded else { return true }
             return await finish(transfer, open)
-        default: return true
+        default: return delegate != nil
         }
     }
 
     private func finish(_ transfer: Transfer, _ open: OpenSession) async -> Bool {
-        if transfer.state == .completed, transfer.kind == .download, downloadDelegate == nil {
-            return false
-        }
         let task = task(of: transfer)
         await report(transfer.bytesDone, of: transfer.bytesTotal, task)
         task.update { $0.response = transfer.urlResponse }
@@ -64,7 +69,7 @@ extension BackgroundURLSession {
                 transfer.state == .failed
                     ? transfer.error ?? LonghaulError(.internal, "the transfer failed")
                     : task.now.refusal ?? LonghaulError(.cancelled, "the task was cancelled"))
-            return true
+            return delegate != nil
         }
         if let download = task as? BackgroundURLSessionDownloadTask {
             await handOver(transfer, download, open)
@@ -77,24 +82,24 @@ extension BackgroundURLSession {
             }
         }
         await end(task, nil)
-        return true
+        return transfer.kind == .upload ? delegate != nil : downloadDelegate != nil
     }
 
     private func handOver(
         _ transfer: Transfer, _ task: BackgroundURLSessionDownloadTask, _ open: OpenSession
     ) async {
-        guard let path = transfer.destination else { return }
+        guard let downloadDelegate, let path = transfer.destination else { return }
         let file = URL(fileURLWithPath: path, isDirectory: false)
         // A file that is gone was handed over before a crash.
         guard FileManager.default.fileExists(atPath: path) else { return }
         await tell { [self] in
-            downloadDelegate?.urlSession(
+            downloadDelegate.urlSession(
                 self, downloadTask: task, didFinishDownloadingTo: file)
         }
         if open.isTemporary(file) { try? FileManager.default.removeItem(at: file) }
     }
 
-    /// The end of a task: its delegate is told, and the session forgets it.
+    /// Tells the delegate of the end of a task.
     func end(_ task: BackgroundURLSessionTask, _ error: LonghaulError?) async {
         let isFirst = task.update { facts in
             guard facts.state != .completed else { return false }
@@ -107,7 +112,6 @@ extension BackgroundURLSession {
                 taskDelegate?.urlSession(self, task: task, didCompleteWithError: task.error)
             }
         }
-        forget(task)
     }
 
     // MARK: - Progress

@@ -71,7 +71,7 @@ public final class BackgroundURLSession: Sendable {
         downloadTask(with: URLRequest(url: url))
     }
 
-    /// A download by a request, as ``downloadTask(with:)-(URL)``.
+    /// A download by a request, as for a URL.
     public func downloadTask(with request: URLRequest) -> BackgroundURLSessionDownloadTask {
         add(
             BackgroundURLSessionDownloadTask(freshIdentifier(), request, source: nil, .init(), self)
@@ -142,7 +142,8 @@ public final class BackgroundURLSession: Sendable {
     // MARK: - Registry
 
     var openTasks: [BackgroundURLSessionTask] {
-        state.withLock { $0.tasks.values.sorted { $0.taskIdentifier < $1.taskIdentifier } }
+        let tasks = state.withLock { $0.tasks.values.filter { $0.state != .completed } }
+        return tasks.sorted { $0.taskIdentifier < $1.taskIdentifier }
     }
 
     /// The task of a transfer, made if this process has none.
@@ -180,6 +181,7 @@ public final class BackgroundURLSession: Sendable {
         let events = Task { await follow(open) }
         for task in openTasks where task.now.id != nil { follow(task, open) }
         for await command in stream { await command(open) }
+        if delegate != nil { open.acknowledgeFinish() }
         try? await open.session.invalidate()
         await events.value
         await tell { [self] in
@@ -193,7 +195,7 @@ public final class BackgroundURLSession: Sendable {
             $0.isInvalidating = true
             $0.failure = error
         }
-        for task in openTasks { await end(task, error) }
+        for task in openTasks { await give(up: task, error) }
         finishIfIdle()
         for await command in stream { await command(nil) }
         await tell { [self] in

@@ -103,13 +103,14 @@ import Testing
         #expect(recorder.now.calls == ["file", "end", "events"])
         #expect(recorder.now.contents == [content])
 
+        second.finishTasksAndInvalidate()
+        try await recorder.heard("invalid")
         let third = Recorder()
         let again = world.urlSession(third)
         #expect(await again.allTasks.isEmpty)
         again.finishTasksAndInvalidate()
         try await third.heard("invalid")
         #expect(third.now.calls == ["invalid"])
-        second.finishTasksAndInvalidate()
         first.invalidateAndCancel()
     }
 
