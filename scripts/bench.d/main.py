@@ -16,7 +16,7 @@ from servers import Nginx
 from transfers import Bench
 from upload_bench import Uploads
 
-CASES = ["http", "tls", "durable", "small", "limited", "upload", "uploads", "s3", "queue",
+CASES = ["http", "tls", "durable", "stream", "small", "limited", "upload", "uploads", "s3", "queue",
          "schedules", "start", "idle", "yield"]
 
 

@@ -4,11 +4,13 @@ import os
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
 
 from measure import mark, median, rounds, run, table
+from servers import FirstRequest
 
 
 def peak_mib(pid):
@@ -42,6 +44,7 @@ class Queue:
         listed = [run(self.longhaul("list"), files, environment) for _ in range(9)]
         mark("list", median(listed, "wall") * 1000, 20, " ms")
         self.first_byte(files, environment)
+        self.beside(files, environment)
         limited = self.listed(min(count, 100_000))
         # Against aria2, until it has written its first file.
         shutil.rmtree(files)
@@ -70,6 +73,22 @@ class Queue:
         seconds, memory = self.until_first(self.longhaul("run"), files, environment)
         mark("first file after the start of the engine", seconds * 1000, 100, " ms")
         mark("engine memory, 5 s into the queue", memory, 64, " MiB")
+
+    def beside(self, files, environment):
+        """A `get` while the others wait, until the server has its request."""
+        server = FirstRequest()
+        empty = dict(environment, LONGHAUL_HOME=os.path.join(self.bench.target, "empty"))
+        homes = {"alone": empty, "beside the queue": environment}
+        seconds = {name: [] for name in homes}
+        for number in range(9):
+            for name, home in homes.items():
+                path = os.path.join(files, f"beside-{name[:5]}-{number}")
+                started = time.monotonic()
+                run(self.longhaul("get", "-q", "-o", path, server.url), files, home)
+                seconds[name].append(server.moments.get() - started)
+        alone, beside = (statistics.median(seconds[name]) * 1000 for name in homes)
+        mark("first request of a get beside the queue", beside, 100, " ms")
+        print(f"    with an empty queue: {alone:.1f} ms")
 
     def start(self):
         """How long a command takes that does next to nothing."""

@@ -1,9 +1,11 @@
 """A real nginx for the measurements, and what it serves."""
 
 import os
+import queue
 import shutil
 import socket
 import subprocess
+import threading
 import time
 
 
@@ -11,6 +13,24 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+class FirstRequest:
+    """A server of four bytes that notes when a request has come."""
+
+    def __init__(self):
+        self.moments = queue.Queue()
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}/four"
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            connection, _ = self.socket.accept()
+            with connection:
+                connection.recv(65536)
+                self.moments.put(time.monotonic())
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nfour")
 
 
 class Nginx:

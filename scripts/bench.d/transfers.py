@@ -1,4 +1,5 @@
-"""Files: one big one, over HTTP and TLS; many small ones; a server that limits each connection."""
+"""Files: one big one, over HTTP and TLS, and into a pipe; many small ones; a server that limits each
+connection."""
 
 import os
 import shutil
@@ -88,6 +89,20 @@ class Bench:
         table(f"{self.options.big_mib} MiB over HTTP until durable, into {self.options.disk}",
               rounds(peers, self.options.rounds))
         self.target, self.home = target, os.path.join(target, "home")
+
+    def stream(self):
+        """Passed on as it comes to a program that reads all of it; processor time is of both."""
+        size = self.options.big_mib << 19
+        self.nginx.serve("stream.bin", size)
+        url = self.nginx.url("stream.bin")
+        piped = lambda *words: self.contest(
+            ["bash", "-c", '"$@" | wc -c > count && [ "$(cat count)" -eq ' + str(size) + " ]", "bash", *words], [])
+        results = rounds({
+            "longhaul": piped(self.options.longhaul, "get", "-q", "-o", "-", url),
+            "curl": piped("curl", "-sf", "-o", "-", url),
+        }, self.options.rounds)
+        wall = table(f"{size >> 20} MiB over HTTP, into a pipe", results)
+        mark("longhaul against curl", wall["longhaul"] / wall["curl"], 1, "×")
 
     def small(self):
         count = self.options.small
