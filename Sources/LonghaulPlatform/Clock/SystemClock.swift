@@ -83,8 +83,8 @@ package struct BootID: Hashable, Sendable {
         }.joined()
     }
 
-    /// The running kernel's; `nil` where /proc is not mounted.
-    package static var current: BootID? {
+    /// The running kernel's; `nil` where /proc is not mounted. No process outlives its boot, so the
+    /// file is read once.
+    package static let current: BootID? =
         (try? smallFile("/proc/sys/kernel/random/boot_id")).flatMap { BootID($0) }
-    }
 }

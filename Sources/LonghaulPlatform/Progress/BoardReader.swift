@@ -71,9 +71,11 @@ package struct BoardReader: Sendable {
         let number = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
         guard number >= 0 else { return nil }
         defer { close(number) }
-        var words = [UInt64](repeating: 0, count: BoardLayout.bytes / 8)
-        let count = words.withUnsafeMutableBytes { pread(number, $0.baseAddress, $0.count, 0) }
-        guard count == BoardLayout.bytes, words[BoardLayout.magicWord] == BoardLayout.magic,
+        let words = [UInt64](unsafeUninitializedCapacity: BoardLayout.bytes / 8) { buffer, filled in
+            let count = pread(number, buffer.baseAddress, BoardLayout.bytes, 0)
+            filled = count == BoardLayout.bytes ? BoardLayout.bytes / 8 : 0
+        }
+        guard !words.isEmpty, words[BoardLayout.magicWord] == BoardLayout.magic,
             let boot = BootID.current, words[BoardLayout.bootWords.0] == boot.high,
             words[BoardLayout.bootWords.1] == boot.low
         else { return nil }
