@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 
 // Declared as in sqlite3.h; weak, as not every program that links this module uses SQLite.
 extern int sqlite3_config(int option, ...) __attribute__((weak));
@@ -27,6 +28,8 @@ void lh_process_tune(void) {
     // The parent process may have ignored SIGCHLD, which execve(2) keeps: the exit status of a
     // child would then be lost (wait(2)).
     signal(SIGCHLD, SIG_DFL);
+    // Children of the program that this process was before an execve(2), and that ended meanwhile.
+    while (waitpid(-1, NULL, WNOHANG) > 0) continue;
     // libcurl allocates its buffers anew for every request. With these thresholds glibc takes them
     // from the heap and keeps them there: no page faults at the next allocation, and no TLB
     // shootdown on other processors.

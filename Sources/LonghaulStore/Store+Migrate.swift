@@ -9,7 +9,9 @@ internal import Musl
 extension Store {
     /// Makes the file under another name, and renames it when it is whole and durable. So an empty
     /// file with the store's name has always lost its content. The caller holds the open lock.
-    static func make(_ location: StoreLocation) throws(LonghaulError) {
+    static func make(
+        _ location: StoreLocation, _ schema: Migration
+    ) throws(LonghaulError) {
         let fresh = location.unfinished
         FileStatus.removeDatabase(fresh)
         do {
@@ -19,10 +21,10 @@ extension Store {
             try connection.execute("PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY")
             try connection.transaction(.immediate) {
                 try connection.execute("PRAGMA application_id=\(Migration.applicationID)")
-                for statements in Migration.versions {
+                for statements in schema.versions {
                     for statement in statements { try connection.execute(statement) }
                 }
-                try connection.execute("PRAGMA user_version=\(Migration.latest)")
+                try connection.execute("PRAGMA user_version=\(schema.latest)")
             }
             try startLogging(connection, in: location)
             try connection.close()
@@ -48,24 +50,36 @@ extension Store {
         }
     }
 
-    /// Brings the store to the latest version. The caller holds the open lock.
-    func migrate() throws(LonghaulError) {
+    /// Brings the store to the latest version: first a copy, then all statements in one
+    /// transaction. A process that is killed at any point leaves a store of the version before or
+    /// of the latest one. A process of an older version that has the store open writes nothing
+    /// afterwards (``write(_:_:)``). The caller holds the open lock.
+    func migrate(to schema: Migration) throws(LonghaulError) {
         let found = try version()
-        guard found <= Migration.latest else {
-            throw StoreFailure.newer(
-                location.database, version: found, known: Migration.latest)
+        guard found <= schema.latest else {
+            throw StoreFailure.newer(location.database, version: found, known: schema.latest)
         }
-        if found == Migration.latest { return }
-        guard found > 0 else {
-            throw StoreFailure.damaged(location.database, "its version is \(found)")
-        }
-        try write(.durable) { connection in
-            for statements in Migration.versions[found...] {
-                for statement in statements { try connection.execute(statement) }
+        if found < schema.latest {
+            guard found > 0 else {
+                throw StoreFailure.damaged(location.database, "its version is \(found)")
             }
-            try connection.run("PRAGMA user_version=\(Migration.latest)")
+            try StoreCopy.makeBeforeMigration(of: self)
+            schema.afterStep?("copy")
+            try write(.durable) { connection in
+                for statements in schema.versions[found...] {
+                    for statement in statements {
+                        try connection.execute(statement)
+                        schema.afterStep?("statement")
+                    }
+                }
+                try connection.run("PRAGMA user_version=\(schema.latest)")
+                schema.afterStep?("version")
+            }
+            schema.afterStep?("commit")
         }
-        // The version must stand in the file itself, where openers of any version look first.
+        // The version must stand in the file itself, where openers of any version look first. A
+        // migration that was killed before this leaves it to the next opener.
         try access { try $0.run("PRAGMA wal_checkpoint(TRUNCATE)") }
+        schema.afterStep?("checkpoint")
     }
 }

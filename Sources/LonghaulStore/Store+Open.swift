@@ -9,6 +9,10 @@ package enum OpenMode: Sendable {
     /// Reads alone: nothing is created, migrated or written; throws when there is no store or when
     /// it must be migrated first.
     case probe
+    /// Reads alone, as far as the statements of this version go: the store is of a newer version.
+    case newer
+
+    var readsOnly: Bool { self == .probe || self == .newer }
 }
 
 extension Store {
@@ -22,16 +26,28 @@ extension Store {
     package static func open(
         directory: String, mode: OpenMode = .create
     ) throws(LonghaulError) -> Store {
-        try open(directory: directory, mode: mode) { NetworkFilesystem.type(of: $0) }
+        try open(directory: directory, mode: mode, schema: .released)
+    }
+
+    /// The same for a command that only shows what the store holds: a store of a newer version is
+    /// opened to be read (``OpenMode/newer``).
+    package static func openToShow(directory: String) throws(LonghaulError) -> Store {
+        do {
+            return try open(directory: directory)
+        } catch {
+            guard StoreFailure.isNewer(error) else { throw error }
+            return try open(directory: directory, mode: .newer)
+        }
     }
 
     static func open(
-        directory: String, mode: OpenMode, filesystemType: (String) -> Int?
+        directory: String, mode: OpenMode, schema: Migration,
+        filesystemType: (String) -> Int? = { NetworkFilesystem.type(of: $0) }
     ) throws(LonghaulError) -> Store {
         let location = StoreLocation(directory: directory)
         switch mode {
         case .create: try StoreDirectory.create(location.directory)
-        case .existing, .probe:
+        case .existing, .probe, .newer:
             guard exists(at: location) || location.hasLog else {
                 throw StoreFailure.unavailable(
                     "there is no queue at \(location.database); enqueue something first, or set"
@@ -46,22 +62,22 @@ extension Store {
                     + " hold: two machines could move the same transfer; set LONGHAUL_HOME to a"
                     + " local directory")
         }
-        if mode != .probe, type == StoreDirectory.btrfs {
+        if !mode.readsOnly, type == StoreDirectory.btrfs {
             StoreDirectory.keepInPlace(location.directory)
         }
         let found = try OpenStores.whileOpening { () throws(LonghaulError) -> Store? in
-            try isReady(location) ? try connect(location, mode) : nil
+            try isReady(location, mode, schema) ? try connect(location, mode, schema) : nil
         }
         if let store = found {
-            if try store.version() == Migration.latest { return store }
+            if try store.version() == schema.latest || mode == .newer { return store }
             try store.close()
         }
-        guard mode != .probe else {
+        guard !mode.readsOnly else {
             throw StoreFailure.unavailable(
                 "the queue \(location.database) was written by an older version of longhaul; any"
                     + " command that changes something upgrades it")
         }
-        return try connectMigrating(location, mode)
+        return try connectMigrating(location, mode, schema)
     }
 
     /// True if a file has the store's name, whatever its content.
@@ -70,7 +86,9 @@ extension Store {
     }
 
     /// Checks the file without SQLite. `false`: the lock must be taken, to create or to migrate.
-    private static func isReady(_ location: StoreLocation) throws(LonghaulError) -> Bool {
+    private static func isReady(
+        _ location: StoreLocation, _ mode: OpenMode, _ schema: Migration
+    ) throws(LonghaulError) -> Bool {
         guard let status = FileStatus.of(location.database) else {
             if let failure = FileStatus.failure(location.database) {
                 throw StoreFailure.system("use", location.database, errno: failure)
@@ -103,59 +121,59 @@ extension Store {
                 throw StoreFailure.damaged(
                     location.database, "its version is \(header.userVersion)")
             }
-            guard header.userVersion <= Migration.latest else {
+            guard header.userVersion <= schema.latest || mode == .newer else {
                 throw StoreFailure.newer(
-                    location.database, version: header.userVersion, known: Migration.latest)
+                    location.database, version: header.userVersion, known: schema.latest)
             }
-            return header.userVersion == Migration.latest
+            return header.userVersion >= schema.latest
         }
     }
 
     private static func connectMigrating(
-        _ location: StoreLocation, _ mode: OpenMode
+        _ location: StoreLocation, _ mode: OpenMode, _ schema: Migration
     ) throws(LonghaulError) -> Store {
         let lock = try OpenLock(location.openLock)
         defer { withExtendedLifetime(lock) {} }
         let store = try OpenStores.whileOpening { () throws(LonghaulError) -> Store in
             // Another process may have made or migrated it meanwhile.
-            if try !isReady(location), FileStatus.of(location.database) == nil {
-                try make(location)
+            if try !isReady(location, mode, schema), FileStatus.of(location.database) == nil {
+                try make(location, schema)
             }
-            return try connect(location, mode)
+            return try connect(location, mode, schema)
         }
-        try store.migrate()
+        try store.migrate(to: schema)
         return store
     }
 
     private static func connect(
-        _ location: StoreLocation, _ mode: OpenMode
+        _ location: StoreLocation, _ mode: OpenMode, _ schema: Migration
     ) throws(LonghaulError) -> Store {
         let spare = ReserveFile(location)
         spare.giveUpIfShort()
         do {
-            let store = try connect(location, mode, spare)
-            if mode != .probe { spare.keep() }
+            let store = try connect(location, mode, schema, spare)
+            if !mode.readsOnly { spare.keep() }
             return store
         } catch {
             guard StoreFailure.isFull(error), spare.giveUp() else { throw error }
-            return try connect(location, mode, spare)
+            return try connect(location, mode, schema, spare)
         }
     }
 
     private static func connect(
-        _ location: StoreLocation, _ mode: OpenMode, _ spare: ReserveFile
+        _ location: StoreLocation, _ mode: OpenMode, _ schema: Migration, _ spare: ReserveFile
     ) throws(LonghaulError) -> Store {
         let file = FileStatus.of(location.database)?.identity
         do {
             let connection = try Connection(
-                path: location.database, readOnly: mode == .probe, waits: busySeconds)
+                path: location.database, readOnly: mode.readsOnly, waits: busySeconds)
             try configure(connection, mode)
             guard let file, FileStatus.of(location.database)?.identity == file else {
                 throw StoreFailure.wentAway(location.database)
             }
             return Store(
                 location: location, mode: mode, connection: connection, openedFile: file,
-                spare: spare)
+                spare: spare, knownVersion: schema.latest)
         } catch {
             // A repair was replacing the file: the bytes that were read belong to neither file.
             if FileStatus.isAnother(location.database, than: file) {
@@ -168,7 +186,7 @@ extension Store {
     /// Write-ahead logging is a property of the file (see ``Migration``); these are the
     /// connection's own.
     private static func configure(_ connection: Connection, _ mode: OpenMode) throws {
-        if mode != .probe {
+        if !mode.readsOnly {
             // 16 MiB between checkpoints. A log that a large batch has enlarged is truncated
             // afterwards.
             try connection.execute(
@@ -182,6 +200,6 @@ extension Store {
     }
 
     func version() throws(LonghaulError) -> Int {
-        try access { try $0.first("PRAGMA user_version") { $0.int(0) } ?? 0 }
+        try access { try $0.userVersion() }
     }
 }

@@ -1,3 +1,4 @@
+internal import CSQLite
 package import LonghaulCore
 internal import Synchronization
 
@@ -22,6 +23,8 @@ package final class Store: Sendable {
     private let place: OpenPlace
     /// Released after the connection, too.
     private let spare: ReserveFile
+    /// The version of the schema for which the statements were written.
+    private let knownVersion: Int
     /// The connection's present `synchronous`. Used only under the lock.
     private nonisolated(unsafe) var durability: Durability?
     /// A probe of the simulation: called around every write transaction. Set before the first call.
@@ -29,13 +32,14 @@ package final class Store: Sendable {
 
     init(
         location: StoreLocation, mode: OpenMode, connection: Connection,
-        openedFile: FileIdentity, spare: ReserveFile
+        openedFile: FileIdentity, spare: ReserveFile, knownVersion: Int
     ) {
         self.location = location
         self.mode = mode
         self.connection = connection
         self.openedFile = openedFile
         self.spare = spare
+        self.knownVersion = knownVersion
         place = OpenPlace(openedFile)
     }
 
@@ -66,6 +70,20 @@ package final class Store: Sendable {
         if hasBeenSuperseded() { throw StoreFailure.superseded(location.database) }
     }
 
+    /// The version of the store where a newer program has made or migrated it; `nil` = this
+    /// version's, or unknown.
+    package func newerVersion() -> Int? {
+        let found = try? locked { try connection.userVersion() }
+        return found.flatMap { $0 > knownVersion ? $0 : nil }
+    }
+
+    private func checkVersion() throws {
+        let found = try connection.userVersion()
+        guard found <= knownVersion else {
+            throw StoreFailure.newer(location.database, version: found, known: knownVersion)
+        }
+    }
+
     /// Serves long-lived writers: SQLite's temporary files need a descriptor and disk space, and a
     /// commit must be possible without either.
     package func keepTemporariesInMemory() throws(LonghaulError) {
@@ -83,6 +101,13 @@ package final class Store: Sendable {
                 return try body(connection)
             }
         } catch {
+            // A newer version may have taken a column away.
+            if let error = error as? SQLiteError, error.code == SQLITE_ERROR,
+                let version = newerVersion()
+            {
+                throw StoreFailure.newer(
+                    location.database, version: version, known: knownVersion)
+            }
             throw StoreFailure.translate(error, path: location.database)
         }
     }
@@ -96,7 +121,8 @@ package final class Store: Sendable {
         }
     }
 
-    /// Runs one write transaction: all of it, with the given durability, or nothing.
+    /// Runs one write transaction: all of it, with the given durability, or nothing. Throws when a
+    /// program of a newer version has migrated the store since it was opened.
     func write<Value>(
         _ durability: Durability, _ body: (Connection) throws -> Value
     ) throws(LonghaulError) -> Value {
@@ -117,6 +143,7 @@ package final class Store: Sendable {
                 // A repair holds this lock while it replaces the file, so what is written now is
                 // written to the current store.
                 try checkPlace()
+                try checkVersion()
                 let value = try body(connection)
                 try probe?.willCommit()
                 return value
@@ -156,5 +183,10 @@ extension Connection {
     /// See ``Store/dataVersion()``.
     func dataVersion() throws -> Int64 {
         try first("PRAGMA data_version") { $0.int64(0) } ?? 0
+    }
+
+    /// The version of the schema.
+    func userVersion() throws -> Int {
+        try first("PRAGMA user_version") { $0.int(0) } ?? 0
     }
 }

@@ -52,8 +52,14 @@ struct ServiceTests {
             let shown = try await home.run("show", "1", "--json").rows.first
             #expect(shown?["bytesFetched"].int ?? .max < 7 << 20)
         }
+        // The program hands over to the installed one in the same process.
+        let main = try await manager.property("MainPID", of: Self.service)
         #expect(try await manager.systemctl("reload", Self.service).status == 0)
-        #expect(try await manager.property("ActiveState", of: Self.service) == "active")
+        try await eventually("it is ready again") {
+            try await manager.property("ActiveState", of: Self.service) == "active"
+                && engine(home)["pid"].int.map(String.init) == main
+        }
+        #expect(try await manager.property("MainPID", of: Self.service) == main)
 
         // Beside it the timer's run has nothing to do.
         #expect(try await manager.systemctl("start", "longhaul-run.service").status == 0)

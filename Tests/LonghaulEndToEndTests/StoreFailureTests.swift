@@ -55,7 +55,7 @@ import Testing
             what: "somebody else's", says: "belongs to user", needs: "root",
             breaks: { chown($0.state, 65_534, 65_534) }, mends: { chown($0.state, 0, 0) }),
         Row(
-            what: "of a newer version", says: "newer version",
+            what: "of a newer version", says: "newer version", command: enqueue,
             // PRAGMA user_version stands at offset 60 of the file, big-endian.
             breaks: { try patch($0, at: 60, [0, 0, 255, 255]) },
             mends: { try patch($0, at: 60, [0, 0, 0, 1]) }),
@@ -98,6 +98,19 @@ import Testing
         try await row.mends(home)
         #expect(try await home.run("list", "--json").rows.map { $0["url"] } == before)
         #expect(try await home.run("cancel", "1").status == 0)
+    }
+
+    /// Commands that only show read it, and say that it is newer.
+    @Test(arguments: [["list", "--json"], ["show", "1", "--json"], ["status", "--json"]])
+    func aNewerQueueIsShown(_ command: [String]) async throws {
+        let home = try LonghaulHome()
+        #expect(try await home.run("enqueue", "http://127.0.0.1:1/a").status == 0)
+        try Self.patch(home, at: 60, [0, 0, 0, 2])
+        let shown = try await home.start(command).wait()
+        #expect(shown.status == 0, "\(shown.output)\(shown.errors)")
+        #expect(try shown.rows.count == 1)
+        #expect(shown.errors.contains("a newer version has written this queue (version 2)"))
+        #expect(try await home.run("cancel", "1").status == 73)
     }
 
     /// The same on a real file system, and `doctor` says it too.

@@ -7,7 +7,7 @@ internal import Synchronization
 /// This process's turn at being the engine.
 public final class EngineRun: Sendable {
     private let queue: TransferQueue
-    private let options: EngineOptions
+    let options: EngineOptions
     private let stay: Mutex<Stay>
     /// A daemon tells its service manager how it does.
     private let attendant: SystemdNotifier?
@@ -17,6 +17,7 @@ public final class EngineRun: Sendable {
     /// ``stop()`` was called.
     var isToStop: Bool { isStopped.load(ordering: .relaxed) }
     private let isSuspending = Atomic(false)
+    private let isHandingOver = Atomic(false)
 
     private struct Stay {
         /// Another one after each stop by ``suspend()``.
@@ -67,11 +68,25 @@ public final class EngineRun: Sendable {
         var sum = EngineSummary(
             completed: 0, failed: 0, left: 0, bytes: 0, seconds: 0, stoppedBy: .signal)
         while true {
-            let report = try work()
-            if let report {
-                sum.add(report)
-                EngineStarter(queue).startWanted()
+            let report: EngineReport?
+            do throws(LonghaulError) {
+                report = try work()
+            } catch {
+                // A newer program has migrated the store, and is to go on with it.
+                guard options.onHandOver != nil, queue.store.newerVersion() != nil else {
+                    throw error
+                }
+                _ = BackgroundEngine.becomeSuccessor()
+                throw error
             }
+            if let report { sum.add(report) }
+            if isHandingOver.exchange(false, ordering: .relaxed), !isToStop {
+                let failure = BackgroundEngine.becomeSuccessor().longhaulError()
+                attendant?.isNotHandedOver(failure.message)
+                goOn(after: SystemClock.now().monotonic - began, bytes: sum.bytes)
+                continue
+            }
+            if report != nil { EngineStarter(queue).startWanted() }
             if isStopped.load(ordering: .relaxed) { return try finished(sum, .signal) }
             if isSuspending.exchange(false, ordering: .relaxed) {
                 OwnProcess.suspend()
@@ -107,7 +122,11 @@ public final class EngineRun: Sendable {
             stay.loop = EngineRun.loop(of: queue, orders, options, attendant, notices)
         }
         // Requests that the loop before has received hold for this one.
-        if isStopped.load(ordering: .relaxed) || isSuspending.load(ordering: .relaxed) { leave() }
+        if isLeaving { leave() }
+    }
+
+    private var isLeaving: Bool {
+        isToStop || isSuspending.load(ordering: .relaxed) || isHandingOver.load(ordering: .relaxed)
     }
 
     private func acquire() throws(LonghaulError) -> EngineLock? {
@@ -117,9 +136,7 @@ public final class EngineRun: Sendable {
             let wait = try EngineLockWait(in: queue.directory)
             waiting.withLock { $0 = wait }
             attendant?.standsBy()
-            if isStopped.load(ordering: .relaxed) { return nil }
-            if isSuspending.load(ordering: .relaxed) { return nil }
-            return try wait.acquire()
+            return isLeaving ? nil : try wait.acquire()
         } catch {
             throw error.longhaulError()
         }
@@ -171,6 +188,15 @@ public final class EngineRun: Sendable {
     /// continued, ``run()`` goes on. From any thread; returns at once.
     func suspend() {
         isSuspending.store(true, ordering: .relaxed)
+        leave()
+    }
+
+    /// Checkpoints everything, gives up the lease, and executes the installed program in this
+    /// process. If that fails, ``run()`` goes on. From any thread; returns at once.
+    func handOver() {
+        guard options.onHandOver?() == true else { return }
+        attendant?.isHandingOver()
+        isHandingOver.store(true, ordering: .relaxed)
         leave()
     }
 
@@ -264,8 +290,11 @@ extension EngineRun {
     ) throws(LonghaulError) -> EngineSummary {
         let trap: SignalTrap
         do {
-            trap = try SignalTrap(SignalTrap.leaving + [SignalTrap.suspending]) { [self] signal in
+            let handingOver = options.onHandOver == nil ? [] : [SignalTrap.handingOver]
+            let signals = SignalTrap.leaving + [SignalTrap.suspending] + handingOver
+            trap = try SignalTrap(signals) { [self] signal in
                 if signal == SignalTrap.suspending { return suspend() }
+                if signal == SignalTrap.handingOver { return handOver() }
                 if signal == SignalTrap.hangUp, let onHangUp { return onHangUp() }
                 // A second signal ends the process at once.
                 if isToStop { OwnProcess.end(by: signal) }

@@ -16,6 +16,8 @@ final class SystemdNotifier: ServiceNotifier {
         var shownAt: Instant?
         /// Instead of what the engine does: it wants to be read.
         var complaint: String?
+        /// The process stays and becomes another program: it does not stop.
+        var isHandingOver = false
     }
 
     private let notification: ServiceNotification
@@ -91,7 +93,26 @@ final class SystemdNotifier: ServiceNotifier {
         notification.send((isReady ? [.ready] : []) + [.status(why)])
     }
 
+    /// Another program takes the place of this one in the process, and says when it is ready.
+    func isHandingOver() {
+        let isReady = state.withLock { state in
+            state.isHandingOver = true
+            return state.isReady
+        }
+        notification.send((isReady ? [.reloading] : []) + [.status("Handing over")])
+    }
+
+    /// The program stays what it was.
+    func isNotHandedOver(_ why: String) {
+        state.withLock { state in
+            state.isHandingOver = false
+            state.complaint = why
+        }
+        notification.send([.status(why)])
+    }
+
     func isLeaving() {
+        if state.withLock({ $0.isHandingOver }) { return }
         notification.send([.stopping, .status("Saving everything")])
     }
 }

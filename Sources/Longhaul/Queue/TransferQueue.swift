@@ -19,14 +19,33 @@ public final class TransferQueue: Sendable {
     ///   `~/.local/state/longhaul`.
     /// - Throws: `storeUnavailable`, with what is wrong and what to do; `invalidRequest` when
     ///   `LONGHAUL_CONDITIONS` or `LONGHAUL_LOG` is not understood.
-    public init(directory: String? = nil) throws(LonghaulError) {
+    public convenience init(directory: String? = nil) throws(LonghaulError) {
+        try self.init(directory) { directory throws(LonghaulError) in
+            try Store.open(directory: directory)
+        }
+    }
+
+    /// The queue for a command that only shows what is in it. A store that a newer version has
+    /// written is opened to be read, and ``newerVersion`` says so.
+    package convenience init(toShow directory: String?) throws(LonghaulError) {
+        try self.init(directory) { directory throws(LonghaulError) in
+            try Store.openToShow(directory: directory)
+        }
+    }
+
+    private init(
+        _ directory: String?, open: (String) throws(LonghaulError) -> Store
+    ) throws(LonghaulError) {
         _ = try ConditionReader.environmentOverride()
         try JournalLevel.check()
         self.directory = try TransferQueue.resolve(directory)
         machine = Machine.of(self.directory)
-        store = try Store.open(directory: self.directory, mode: .create)
+        store = try open(self.directory)
         SignalTrap.ignoreBrokenPipes()
     }
+
+    /// The version of a store that only a newer program may write.
+    package var newerVersion: Int? { store.newerVersion() }
 
     /// The queue as it is by now: a repair has put another file in the place of the one that is
     /// open. Never makes one.

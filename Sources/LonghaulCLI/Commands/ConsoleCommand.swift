@@ -29,6 +29,19 @@ extension ConsoleCommand {
     }
 }
 
+extension TransferQueue {
+    /// Opens the queue for a command that only shows what is in it.
+    static func toShow(on console: Console) throws(LonghaulError) -> TransferQueue {
+        let queue = try TransferQueue(toShow: nil)
+        if let version = queue.newerVersion {
+            console.say(
+                "longhaul: a newer version has written this queue (version \(version)); longhaul"
+                    + " \(LonghaulVersion.current) shows what it can read, and changes nothing")
+        }
+        return queue
+    }
+}
+
 extension Console {
     /// Turns errors into messages and an exit status.
     func run(_ body: () throws -> ExitStatus) -> ExitStatus {

@@ -8,8 +8,10 @@ struct Daemon: ConsoleCommand {
         abstract: "Be the engine until told to stop.",
         discussion: """
             SIGTERM and SIGINT: everything is saved, exit 0. SIGHUP: the configuration file is \
-            read again; what runs goes on. While another engine runs, this one stands by and takes \
-            over when that leaves. A service manager is told how it does (sd_notify).
+            read again; what runs goes on. SIGUSR2, after an upgrade: everything is saved, and the \
+            program that is installed by now goes on in the same process. While another engine \
+            runs, this one stands by and takes over when that leaves. A service manager is told \
+            how it does (sd_notify).
 
               longhaul daemon
               longhaul daemon --exit-when-idle 5m
@@ -33,6 +35,7 @@ struct Daemon: ConsoleCommand {
         }
         options.limits = try ConfigurationFile.read().limits
         options.onOverdue = { Run.leaveWithoutDisk() }
+        options.onHandOver = { Daemon.isConfigured }
         let queue = try TransferQueue()
         // A command that needs an engine for a while is content with the running one. A daemon
         // stands by, and so does a service, whose start the service manager waits for.
@@ -47,6 +50,18 @@ struct Daemon: ConsoleCommand {
 
     private static var isService: Bool {
         Environment.value("NOTIFY_SOCKET").map { !$0.isEmpty } ?? false
+    }
+
+    /// Tells whether a successor would start with the configuration as it is now.
+    private static var isConfigured: Bool {
+        do {
+            _ = try ConfigurationFile.read()
+            return true
+        } catch {
+            Console.standard(isJSON: false).complain(
+                "longhaul: does not hand over: " + TerminalText.shown(error.message))
+            return false
+        }
     }
 
     /// An invalid configuration changes nothing.

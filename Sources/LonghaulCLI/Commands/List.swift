@@ -36,7 +36,7 @@ struct List: ConsoleCommand {
     }
 
     func perform(on console: Console) throws -> ExitStatus {
-        let queue = try TransferQueue()
+        let queue = try TransferQueue.toShow(on: console)
         if console.isJSON {
             try forEachTransfer(in: queue) { transfer in
                 try console.line { transfer.writeListed(to: &$0) }

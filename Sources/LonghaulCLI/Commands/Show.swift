@@ -18,7 +18,7 @@ struct Show: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        let queue = try TransferQueue()
+        let queue = try TransferQueue.toShow(on: console)
         guard let transfer = try queue.transfer(id) else { throw LonghaulError.noSuch(id) }
         let attempts = try queue.attempts(of: id)
         let events = try queue.events(of: id)

@@ -16,7 +16,7 @@ struct Status: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        var status = try TransferQueue().status()
+        var status = try TransferQueue.toShow(on: console).status()
         status.configuration = ConfigurationFile.inForce
         if console.isJSON {
             try console.line { $0.status(status) }

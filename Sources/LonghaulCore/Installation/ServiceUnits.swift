@@ -68,7 +68,7 @@ package struct ServiceUnits: Hashable, Sendable {
         [Service]
         Type=notify
         ExecStart=\(command(["daemon", "--exit-when-idle", ServiceUnits.idle]))
-        ExecReload=/bin/sh -c "kill -HUP $MAINPID"
+        ExecReload=/bin/sh -c "kill -USR2 $MAINPID"
         \(snapshot)Restart=on-failure
         RestartSec=5
         # A bad configuration or store does not get better by itself.

@@ -41,7 +41,8 @@ final class StoreWriter {
             guard let error = error as? LonghaulError else { throw StoreWriter.leaseLost }
             failures += 1
             journal?.commitFailed(error, times: failures)
-            if failures > Limits.commitFailures { throw error }
+            // Once a newer program has migrated the store, the same never succeeds.
+            if failures > Limits.commitFailures || store.newerVersion() != nil { throw error }
             (self.error, retryAt) = (error, now.monotonic + Limits.commitRetrySeconds)
             return false
         }

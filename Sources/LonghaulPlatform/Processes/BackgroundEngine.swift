@@ -61,6 +61,16 @@ package enum BackgroundEngine {
         return (path, OwnProcess.become(path, arguments))
     }
 
+    /// Executes the installed program, which may be another one by now, with the arguments of this
+    /// process and in it. SIGUSR2 waits until the program catches it. Returns only when there is no
+    /// such program.
+    package static func becomeSuccessor() -> SystemFailure {
+        OwnProcess.setHeldBack(SignalTrap.handingOver, true)
+        defer { OwnProcess.setHeldBack(SignalTrap.handingOver, false) }
+        return OwnProcess.become(
+            installedExecutable() ?? ownExecutable(), OwnProcess.arguments)
+    }
+
     /// Waits for the process's end in the background, so that no zombie is left in a long-lived
     /// program.
     package static func reap(_ pid: Int32) {

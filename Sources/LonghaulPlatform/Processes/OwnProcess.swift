@@ -42,6 +42,15 @@ package enum OwnProcess {
         return .last("start", program)
     }
 
+    /// Keeps the signal from being delivered to the calling thread, and to the program that it
+    /// executes, until it is let through again.
+    package static func setHeldBack(_ signal: Int32, _ isHeldBack: Bool) {
+        var only = sigset_t()
+        sigemptyset(&only)
+        sigaddset(&only, signal)
+        pthread_sigmask(isHeldBack ? SIG_BLOCK : SIG_UNBLOCK, &only, nil)
+    }
+
     /// Lets the program that this process becomes have the descriptor, too.
     package static func setInherited(_ descriptor: Int32) throws(SystemFailure) {
         if fcntl(descriptor, F_SETFD, 0) < 0 { throw .last("fcntl", "descriptor \(descriptor)") }

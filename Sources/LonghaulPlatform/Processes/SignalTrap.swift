@@ -13,6 +13,8 @@ package final class SignalTrap: Sendable {
     package static let hangUp = SIGHUP
     /// Ctrl-Z.
     package static let suspending = SIGTSTP
+    /// Asks an engine to make room for its successor in the same process.
+    package static let handingOver = SIGUSR2
 
     private let signals: [Int32]
     private let stopping: Descriptor
@@ -49,6 +51,8 @@ package final class SignalTrap: Sendable {
                 stop()
                 throw .answered(answer, "sigaction", String(signal))
             }
+            // The program before this one in the process has held it back: OwnProcess.become.
+            if signal == Self.handingOver { OwnProcess.setHeldBack(signal, false) }
         }
     }
 

@@ -31,22 +31,39 @@ package enum StoreCopy {
     package static func make(
         directory: String, now: Timestamp, goesOn: @escaping () -> Bool
     ) throws(LonghaulError) {
-        let location = StoreLocation(directory: directory)
-        let path = location.unfinishedCopy
+        guard hasRoom(StoreLocation(directory: directory)) else { return }
+        let store = try Store.open(directory: directory, mode: .probe)
+        defer { try? store.close() }
+        _ = try make(of: store, now: now, goesOn: goesOn)
+    }
+
+    /// Makes the copy to which a user can return when a migration was a mistake; it takes its turn
+    /// among the daily copies. Throws when no sound copy can be made.
+    static func makeBeforeMigration(of store: Store) throws(LonghaulError) {
+        let path = store.location.database
+        guard hasRoom(store.location) else { throw StoreFailure.full(path) }
+        guard try make(of: store, now: nil, goesOn: { true }) else {
+            throw StoreFailure.damaged(path, "found before it was to be upgraded")
+        }
+    }
+
+    /// Returns whether there is a copy now: it was finished, and its pages are sound.
+    private static func make(
+        of store: Store, now: Timestamp?, goesOn: @escaping () -> Bool
+    ) throws(LonghaulError) -> Bool {
+        let path = store.location.unfinishedCopy
         FileStatus.removeDatabase(path)
-        guard hasRoom(location) else { return }
         defer { FileStatus.removeDatabase(path) }
         try StoreDirectory.createFile(path)
         do {
-            let store = try Store.open(directory: directory, mode: .probe)
-            defer { try? store.close() }
-            guard try copy(store, to: path, goesOn), try settle(path, goesOn) else { return }
+            guard try copy(store, to: path, goesOn), try settle(path, goesOn) else { return false }
         } catch {
             throw StoreFailure.translate(error, path: path)
         }
-        try date(path, now)
+        if let now { try date(path, now) }
         try FileSwap.sync(path)
-        try putInPlace(location)
+        try putInPlace(store.location)
+        return true
     }
 
     /// Bytes that a copy takes.

@@ -144,7 +144,7 @@ extension StoreDoctor {
 
     /// Deletes only the files that a repair makes; subdirectories are left alone.
     private static func removeDirectory(_ path: String) {
-        for name in ["queue.sqlite", "new.sqlite"] {
+        for name in ["queue.sqlite", "new.sqlite", "copy-1.sqlite"] {
             FileStatus.removeDatabase("\(path)/\(name)")
         }
         for name in ["open.lock", "spare"] { _ = unlink("\(path)/\(name)") }

@@ -66,8 +66,15 @@ enum StoreFailure {
 
     static func newer(_ path: String, version: Int, known: Int) -> LonghaulError {
         unavailable(
-            "the queue \(path) was written by a newer version of longhaul (schema \(version), this"
-                + " one knows \(known)) and is left as it is; use the newer version")
+            "the queue \(path) \(newerWords) (its version is \(version), longhaul"
+                + " \(LonghaulVersion.current) knows \(known)) and is left as it is; use the newer"
+                + " longhaul; `list`, `show` and `status` read the queue")
+    }
+
+    private static let newerWords = "was written by a newer version of longhaul"
+
+    static func isNewer(_ error: LonghaulError) -> Bool {
+        error.code == .storeUnavailable && error.message.contains(" \(newerWords) (")
     }
 
     static func anothers(_ path: String) -> LonghaulError {
@@ -101,7 +108,7 @@ enum StoreFailure {
                 + " writable; set LONGHAUL_HOME to another one, or correct its owner and mode")
     }
 
-    private static func full(_ path: String) -> LonghaulError {
+    static func full(_ path: String) -> LonghaulError {
         unavailable(
             "the disk that holds \(path) \(fullWords); nothing was recorded;"
                 + " free some space and try again", retryable: true)

@@ -3,19 +3,23 @@ internal import LonghaulCore
 /// The versions of the schema. Each is a list of statements that migrates a store of the version
 /// before.
 ///
-/// - Until version 1 is released, a change edits ``Version1`` and ``applicationID``.
-/// - Afterwards a released list is never edited. A change is a new version, in a file of its own,
-///   which is added to ``versions``.
-enum Migration {
+/// A released list is never edited: a test compares ``Version1`` with the store of the release in
+/// `Fixtures/stores`. A change is a new version, in a file of its own, which is added to
+/// ``released``. docs/releases.md has the steps.
+struct Migration: Sendable {
     /// `versions[n]` leads from version n to n + 1.
-    static let versions: [[String]] = [Version1.statements]
+    var versions: [[String]]
+    /// A probe of tests: called between two steps, where a process may be killed.
+    var afterStep: (@Sendable (String) -> Void)?
 
-    static var latest: Int { versions.count }
+    var latest: Int { versions.count }
+
+    static let released = Migration(versions: [Version1.statements])
 
     // MARK: - The file's header
 
-    /// PRAGMA application_id: ``family``, and the fingerprint of version 1. The fingerprint changes
-    /// with version 1 until that is released, so that a store of an earlier build is refused.
+    /// PRAGMA application_id: ``family``, and the fingerprint of version 1, by which stores of
+    /// builds from before the first release are refused.
     static let applicationID = family << 16 | 0xB191
 
     /// "LH": the file is a store of Longhaul.

@@ -1,0 +1,248 @@
+import Foundation
+import LonghaulCore
+import LonghaulTestSupport
+import Synchronization
+import Testing
+
+@testable import LonghaulStore
+
+/// Stores of earlier versions are migrated; a version that only these tests know is the next one.
+@Suite struct MigrationTests {
+    private static let next = Migration(
+        versions: Migration.released.versions + [
+            [
+                "ALTER TABLE transfer ADD COLUMN mark INTEGER NOT NULL DEFAULT 7",
+                "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT",
+                "INSERT INTO note (id, text) SELECT id, destination FROM transfer",
+            ]
+        ])
+    private static var newest: Int { next.latest }
+
+    private func open(
+        _ directory: String, _ mode: OpenMode = .existing, _ schema: Migration = next
+    ) throws -> Store {
+        try Store.open(directory: directory, mode: mode, schema: schema)
+    }
+
+    /// A store of this version with some transfers, closed.
+    private func made(_ count: Int = 3) throws -> ScratchStore {
+        let scratch = try ScratchStore()
+        for number in 1...count { try scratch.add("/d/\(number)") }
+        try scratch.store.close()
+        return scratch
+    }
+
+    private func notes(_ store: Store) throws -> [String] {
+        try store.access { try $0.all("SELECT text FROM note ORDER BY id") { $0.text(0) } }
+    }
+
+    /// The destinations in a file, read without this project's openers.
+    private func destinations(_ path: String) throws -> [String] {
+        let connection = try Connection(path: path, readOnly: true)
+        let found = try connection.all("SELECT destination FROM transfer ORDER BY id") {
+            $0.text(0)
+        }
+        try connection.close()
+        return found
+    }
+
+    private func header(_ location: StoreLocation) throws -> Int? {
+        guard case .sqlite(let header) = try FileHeader.read(location.database) else { return nil }
+        return header.userVersion
+    }
+
+    // MARK: - Forward
+
+    @Test func aStoreIsMigratedAndTheCopyIsOfTheVersionBefore() throws {
+        let scratch = try made()
+        let store = try open(scratch.directory)
+        #expect(try store.version() == Self.newest)
+        #expect(try notes(store) == ["/d/1", "/d/2", "/d/3"])
+        try store.close()
+        #expect(try header(scratch.location) == Self.newest)
+        let copy = try Connection(path: scratch.location.copy(1), readOnly: true)
+        #expect(try copy.userVersion() == Migration.released.latest)
+        try copy.close()
+        #expect(try destinations(scratch.location.copy(1)) == ["/d/1", "/d/2", "/d/3"])
+    }
+
+    @Test func aStatementThatFailsLeavesTheStoreAsItWas() throws {
+        let scratch = try made()
+        var broken = Self.next
+        broken.versions[Migration.released.latest].append("INSERT INTO nothing VALUES (1)")
+        #expect(throws: LonghaulError.self) { try open(scratch.directory, .existing, broken) }
+        let store = try Store.open(directory: scratch.directory)
+        defer { try? store.close() }
+        #expect(try store.version() == Migration.released.latest)
+        #expect(try store.transfers.counts().values.reduce(0, +) == 3)
+    }
+
+    /// The files after each step are those that `kill -9` leaves there: all that SQLite has written
+    /// by then, and no lock.
+    @Test func aProcessThatIsKilledLeavesTheOldStoreOrTheNewOne() throws {
+        let scratch = try made()
+        let left = Mutex<[(step: String, directory: String)]>([])
+        defer { left.withLock { $0 }.forEach { Scratch.remove($0.directory) } }
+        var schema = Self.next
+        let source = scratch.directory
+        defer { withExtendedLifetime(scratch) {} }
+        schema.afterStep = { step in
+            guard let target = try? Scratch.directory() else { return }
+            // Another process copies: closing a file of this one would drop SQLite's locks.
+            let copying = Process()
+            copying.executableURL = URL(fileURLWithPath: "/bin/cp")
+            copying.arguments = ["-a", source + "/.", target]
+            try? copying.run()
+            copying.waitUntilExit()
+            left.withLock { $0.append((step, target)) }
+        }
+        try open(source, .existing, schema).close()
+        let found = left.withLock { $0 }
+        let isNew = ["copy": false, "statement": false, "version": false]
+        #expect(
+            found.map(\.step)
+                == [
+                    "copy", "statement", "statement", "statement", "version", "commit",
+                    "checkpoint",
+                ])
+        for (step, directory) in found {
+            let probe = try Connection(path: directory + "/queue.sqlite")
+            let version = try probe.userVersion()
+            try probe.close()
+            let wanted = isNew[step, default: true] ? Self.newest : Migration.released.latest
+            #expect(version == wanted, "\(step)")
+            let store = try open(directory)
+            #expect(try store.version() == Self.newest, "\(step)")
+            #expect(try notes(store) == ["/d/1", "/d/2", "/d/3"], "\(step)")
+            #expect(try store.faults(limit: 1).isEmpty, "\(step)")
+            #expect(try store.stray().isEmpty, "\(step)")
+            try store.close()
+            #expect(try header(StoreLocation(directory: directory)) == Self.newest, "\(step)")
+        }
+    }
+
+    @Test func manyOpenersMigrateOnce() async throws {
+        let scratch = try made()
+        let directory = scratch.directory
+        defer { withExtendedLifetime(scratch) {} }
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<6 {
+                group.addTask {
+                    let store = try Store.open(
+                        directory: directory, mode: .existing, schema: Self.next)
+                    return try store.version()
+                }
+            }
+            for try await version in group { #expect(version == Self.newest) }
+        }
+    }
+
+    // MARK: - An older program beside it
+
+    /// An engine and a client of the version before have the store open.
+    @Test func anOlderProgramWritesNothingAnyMore() throws {
+        let scratch = try ScratchStore()
+        let id = try scratch.add("/d/1")
+        let epoch = try scratch.lead()
+        let store = try open(scratch.directory)
+        defer { try? store.close() }
+        #expect(scratch.store.newerVersion() == Self.newest)
+        let ofEngine = try refusal { try scratch.turn(epoch) { try $0.setNextWake(.start) } }
+        #expect(StoreFailure.isNewer(ofEngine), "\(ofEngine)")
+        let ofClient = try refusal { try scratch.add("/d/2") }
+        #expect(StoreFailure.isNewer(ofClient), "\(ofClient)")
+        // Reads go on.
+        #expect(try scratch.state(id) == .waiting)
+        #expect(try destinations(scratch.location.database) == ["/d/1"])
+    }
+
+    // MARK: - A newer store
+
+    @Test func aNewerStoreIsReadAndNotWritten() throws {
+        let scratch = try made()
+        try open(scratch.directory).close()
+        let path = scratch.location.database
+        let before = try Data(contentsOf: URL(fileURLWithPath: path))
+        let error = try refusal { _ = try Store.open(directory: scratch.directory) }
+        for part in ["version is \(Self.newest)", LonghaulVersion.current, "use the newer"] {
+            #expect(error.message.contains(part), "\(error.message)")
+        }
+        let store = try Store.openToShow(directory: scratch.directory)
+        #expect(store.newerVersion() == Self.newest)
+        #expect(try store.transfers.counts().values.reduce(0, +) == 3)
+        let first = TransferID(rawValue: 1)
+        #expect(throws: LonghaulError.self) { try store.wants.change(.ids([first]), to: .pause) }
+        try store.close()
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+    }
+
+    @Test func aColumnThatANewerVersionTookAwayIsSaid() throws {
+        let scratch = try made()
+        var schema = Self.next
+        schema.versions[Migration.released.latest].append(
+            "ALTER TABLE transfer RENAME COLUMN destination TO target")
+        try open(scratch.directory, .existing, schema).close()
+        let store = try Store.openToShow(directory: scratch.directory)
+        defer { try? store.close() }
+        let first = TransferID(rawValue: 1)
+        let error = try refusal { _ = try store.transfers.find(first, now: .start) }
+        #expect(StoreFailure.isNewer(error), "\(error)")
+    }
+
+    @Test func aStoreThatIsNotNewerIsOpenedAsEver() throws {
+        let scratch = try made()
+        let store = try Store.openToShow(directory: scratch.directory)
+        defer { try? store.close() }
+        #expect(store.newerVersion() == nil && store.mode == .create)
+    }
+
+    // MARK: - The released store
+
+    private func released() throws -> String {
+        let directory = try Scratch.directory()
+        try FileManager.default.copyItem(
+            atPath: Fixture.path("stores/0.2.0.sqlite"), toPath: directory + "/queue.sqlite")
+        chmod(directory + "/queue.sqlite", 0o600)
+        return directory
+    }
+
+    private func schema(_ directory: String) throws -> [String] {
+        let connection = try Connection(path: directory + "/queue.sqlite", readOnly: true)
+        defer { try? connection.close() }
+        return try connection.all(
+            "SELECT coalesce(sql, name) FROM sqlite_master ORDER BY type, name"
+        ) { $0.text(0) }
+    }
+
+    /// Version 1 is frozen: a store that is made today has the tables of the release.
+    @Test func theFirstVersionIsWhatWasReleased() throws {
+        let directory = try released()
+        let fresh = try Scratch.directory()
+        defer { [directory, fresh].forEach { Scratch.remove($0) } }
+        let first = Migration(versions: [Version1.statements])
+        try Store.open(directory: fresh, mode: .create, schema: first).close()
+        #expect(try schema(directory) == schema(fresh))
+    }
+
+    @Test(arguments: [Migration.released, next].map(\.latest))
+    func theReleasedStoreIsOpened(version: Int) throws {
+        let directory = try released()
+        defer { Scratch.remove(directory) }
+        let schema = version == Self.newest ? Self.next : .released
+        let store = try open(directory, .existing, schema)
+        defer { try? store.close() }
+        #expect(try store.version() == version)
+        #expect(try store.faults(limit: 1).isEmpty)
+        #expect(try store.stray().isEmpty)
+        let counts = try store.transfers.counts()
+        for state in [TransferState.waiting, .paused, .completed, .failed, .cancelled] {
+            #expect(counts[state, default: 0] > 0, "\(state)")
+        }
+        for table in ["event", "attempt", "host", "task", "taskRun", "fetch", "session"] {
+            let count = try store.access {
+                try $0.first("SELECT count(*) FROM \(table)") { $0.int(0) }
+            }
+            #expect(count ?? 0 > 0, "\(table)")
+        }
+    }
+}
