@@ -67,6 +67,7 @@ build_progress() {
 # What Longhaul is built with.
 build_needs=(pkg-config libcurl4-openssl-dev libssl-dev libsqlite3-dev libsystemd-dev)
 
-# A release, linked for a quick start: Swift's own libraries inside, at a fixed address (nothing to
-# relocate), without what nobody calls. Its compiler and libraries are the same as ever.
-release=(-c release --static-swift-stdlib -Xlinker --no-pie -Xlinker --gc-sections)
+# A release: Swift's own libraries inside, without what nobody calls; position-independent and with its
+# tables read-only after the start, as Debian hardens programs. Its compiler and libraries are the same
+# as ever.
+release=(-c release --static-swift-stdlib -Xlinker --gc-sections -Xlinker -z -Xlinker now)
