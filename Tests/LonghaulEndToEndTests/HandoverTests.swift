@@ -11,7 +11,7 @@ import Testing
         return path
     }
 
-    /// As a package does it: another file under the same name.
+    /// Puts another file under the same name, as packages do.
     private func replace(_ path: String) throws {
         try FileManager.default.copyItem(atPath: path, toPath: path + ".new")
         try #require(rename(path + ".new", path) == 0)

@@ -56,8 +56,9 @@ struct ServiceTests {
         let main = try await manager.property("MainPID", of: Self.service)
         #expect(try await manager.systemctl("reload", Self.service).status == 0)
         try await eventually("it is ready again") {
-            try await manager.property("ActiveState", of: Self.service) == "active"
-                && engine(home)["pid"].int.map(String.init) == main
+            let state = try await manager.property("ActiveState", of: Self.service)
+            let pid = try await engine(home)["pid"].int.map(String.init)
+            return state == "active" && pid == main
         }
         #expect(try await manager.property("MainPID", of: Self.service) == main)
 

@@ -44,9 +44,9 @@ public struct EngineOptions: Sendable {
     /// Called, on the engine's thread, for each transfer, host and task that fails. It must return
     /// soon.
     public var onFailure: (@Sendable (EngineFailure) -> Void)?
-    /// With it SIGUSR2 has the engine checkpoint everything, give up the lease, and execute the
-    /// program that is installed by now in its place, with the same arguments and process id. Called
-    /// first, on a thread of its own; `false` = the engine goes on as it is.
+    /// SIGUSR2 calls this on a thread of its own. `true` = the engine checkpoints everything, gives
+    /// up the lease, and executes the program that is installed by now, with the same arguments and
+    /// process id; `false` = the engine goes on. `nil` = the signal is not caught.
     package var onHandOver: (@Sendable () -> Bool)?
     /// How long an engine is given to leave: half a minute.
     public static let leavingSeconds: Double = Limits.leavingSeconds

@@ -41,7 +41,7 @@ final class StoreWriter {
             guard let error = error as? LonghaulError else { throw StoreWriter.leaseLost }
             failures += 1
             journal?.commitFailed(error, times: failures)
-            // Once a newer program has migrated the store, the same never succeeds.
+            // The same never succeeds once a newer program has migrated the store.
             if failures > Limits.commitFailures || store.newerVersion() != nil { throw error }
             (self.error, retryAt) = (error, now.monotonic + Limits.commitRetrySeconds)
             return false
