@@ -24,10 +24,12 @@ extension Installation {
         _ = try TransferQueue(directory: queue)
         var before: [Standing] = []
         for text in texts { before.append(try standing(text)) }
+        let areNone = before.allSatisfy { $0 == .none }
+        let isPackaged = areNone ? try arePackaged(runOptions, spread) : false
         var steps: [InstallStep] = []
         do throws(SystemFailure) {
             try ActivationFile.create(in: queue)
-            for (text, standing) in zip(texts, before) {
+            for (text, standing) in zip(texts, before) where !isPackaged {
                 let path = text.path ?? ""
                 if standing != .same { try TextFile.write(text.text, to: path) }
                 steps.append(.file(path, standing == .same ? .unchanged : .written))
@@ -40,8 +42,44 @@ extension Installation {
         return steps
     }
 
+    /// True if units start engines of this user: the user's own, or those of a package that were
+    /// enabled for this user or for all.
     func hasUnits() throws(LonghaulError) -> Bool {
-        try !installedUnits(in: unitDirectory()).isEmpty
+        let directory = try unitDirectory()
+        return try !installedUnits(in: directory).isEmpty
+            || Installation.areEnabled(in: directory)
+            || Installation.areEnabled(in: "/etc/systemd/user")
+    }
+
+    /// Directory of the units of a package, which are the user's once they are enabled.
+    private static let packageDirectory = "/usr/lib/systemd/user"
+
+    private static func areEnabled(in directory: String) -> Bool {
+        ServiceUnits.links.contains { target, name in
+            FileInspection.entry(at: PathParts.join(directory, "\(target)/\(name)")) != .missing
+        }
+    }
+
+    /// True if this user has enabled the units of a package.
+    private static func arePackagedEnabled(in directory: String) -> Bool {
+        let name = "longhaul.service"
+        return areEnabled(in: directory)
+            && FileInspection.entry(at: PathParts.join(packageDirectory, name)) != .missing
+            && FileInspection.entry(at: PathParts.join(directory, name)) == .missing
+    }
+
+    /// True if a package has units that say the same, so that none need be written.
+    private func arePackaged(
+        _ runOptions: [String], _ spread: Double?
+    ) throws(LonghaulError) -> Bool {
+        guard let home = environment["HOME"] else { return false }
+        for unit in try units(runOptions, spread).files {
+            let path = PathParts.join(Installation.packageDirectory, unit.name)
+            guard let packaged = try read(path),
+                unit.isEqual(toPackaged: String(decoding: packaged, as: UTF8.self), home: home)
+            else { return false }
+        }
+        return true
     }
 
     private func installedUnits(in directory: String) throws(LonghaulError) -> [String] {
@@ -58,9 +96,10 @@ extension Installation {
     func removeUnits() throws(LonghaulError) -> [InstallStep] {
         let directory = try unitDirectory()
         let found = try installedUnits(in: directory)
+        let packaged = Installation.arePackagedEnabled(in: directory) ? ServiceUnits.enabled : []
         var steps: [InstallStep] = []
-        if !found.isEmpty {
-            steps += try commands([["disable", "--now"] + found])
+        if !found.isEmpty || !packaged.isEmpty {
+            steps += try commands([["disable", "--now"] + (found.isEmpty ? packaged : found)])
             for name in found { steps += try remove(PathParts.join(directory, name)) }
             // Links that enabled the units stay if no manager removed them.
             for (target, name) in ServiceUnits.links {

@@ -75,6 +75,25 @@ import Testing
                 == "/usr/bin/longhaul run --max-time 50m")
     }
 
+    @Test(arguments: [
+        ("/home/ada", "# P\n\nPathChanged=%h/s/wanted\n", true),
+        ("/home/ada", "# P\n\nPathChanged=%h/s/wanted\nUser=x\n", false),
+        ("/home/ada", "# P\n\nPathChanged=/home/ada/s/wanted\n", true),
+        ("/home/bob", "# P\n\nPathChanged=%h/s/wanted\n", false),
+        ("/home/100%", "# P\n\nPathChanged=%h/s/wanted\n", false), ("/home/ada", "", false),
+    ])
+    func aPackagedUnitIsTheSameForAHome(home: String, unit: String, isSame: Bool) {
+        let file = ServiceUnits.File(
+            name: "longhaul.path",
+            text: ServiceUnits.mark + "\n\nPathChanged=/home/ada/s/wanted\n")
+        #expect(file.isEqual(toPackaged: unit, home: home) == isSame)
+    }
+
+    @Test func aHomeWithAPercentSignIsEscaped() {
+        let file = ServiceUnits.File(name: "longhaul.path", text: "# L\n\nPathChanged=/100%%/s\n")
+        #expect(file.isEqual(toPackaged: "# P\n\nPathChanged=%h/s\n", home: "/100%"))
+    }
+
     @Test(arguments: ["/a\nb", "/a\tb", "/a\u{0}"])
     func refusesWhatNoUnitCanSay(path: String) {
         for unit in [
