@@ -24,7 +24,7 @@ import Testing
             try await jobs.run("remove", "1")
             try await jobs.end(killed, by: SIGKILL)
             let why = try await jobs.run("why", "3").output
-            #expect(why.contains("required: 2; now: 2 is waiting"), "\(why)")
+            #expect(why.contains("needs 2, is 2 is waiting"), "\(why)")
             #expect(why.contains("the end of other transfers"), "\(why)")
             let line = try await jobs.run("show", "3", "--json").rows.first
             #expect(line?["options"]["after"].items == [1, 2])

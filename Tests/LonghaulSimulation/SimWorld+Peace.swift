@@ -38,7 +38,8 @@ extension SimWorld {
     }
 
     func completeAll() throws {
-        try settle { !$0.state.hasEnded && $0.state != .paused }
+        // Some wait for one that is paused.
+        try settle { !$0.state.hasEnded && $0.state != .paused && !isBeforeItsTime($0.id) }
         // What could not be deleted is for the next engine.
         try leave()
         for path in disk.names.keys.sorted() where disk.isForeign(path) {

@@ -18,7 +18,7 @@ extension FetchMachine {
     var segments: [ActiveSegment] { download?.segments ?? [] }
     var held: HeldBody? { download?.held }
     var syncing: PendingSync? { frame.bytes.checkpoints.syncing }
-    var nextTick: Instant? { download?.nextTick ?? upload?.nextTick }
+    var nextTick: Instant? { download?.nextTick ?? upload?.status.nextTick }
 
     var lastError: LonghaulError? {
         get { target.lastError }
@@ -36,7 +36,7 @@ extension FetchMachine {
             change(&machine.wire.frame)
             self = .download(machine)
         case .upload(var machine):
-            change(&machine.frame)
+            change(&machine.wire.frame)
             self = .upload(machine)
         }
     }

@@ -29,7 +29,7 @@ import Testing
             .map { try JSONValue($0) }
         let reasons = shown.flatMap { $0["waitingFor"].items }.compactMap { $0["reason"].string }
         // These two are of background tasks alone.
-        let all = Set(WaitReason.Reason.allCases).subtracting([.host, .trigger])
+        let all = Set(WaitReason.Reason.allCases).subtracting([.host, .trigger, .transfers])
         #expect(Set(reasons) == Set(all.map(\.rawValue)))
         for wait in shown {
             #expect(wait.keys == ["id", "state", "waitingFor", "error", "forecast"])

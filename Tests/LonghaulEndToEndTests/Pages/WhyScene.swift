@@ -186,12 +186,6 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
     ]
 
     private static let others = [
-        WhyScene(title: "Other transfers", id: 2, reasons: ["transfers"]) { stage in
-            try stage.engine()
-            try await stage.enqueue(try stage.url("a.iso?size=100M&rate=100K"))
-            try await stage.becomes(1, "running")
-            try await stage.enqueue(try stage.url("b.iso?size=1M"), "--after", "1")
-        },
         WhyScene(title: "An answer of its host", reasons: ["input"]) { stage in
             let script = try stage.home.scratch.write("#!/bin/sh\n", to: "host.sh")
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
