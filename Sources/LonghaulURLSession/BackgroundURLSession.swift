@@ -95,7 +95,7 @@ public final class BackgroundURLSession: Sendable {
             if !state.isInvalidating { state.tasks[task.taskIdentifier] = task }
             return !state.isInvalidating
         }
-        precondition(isTaken, "Task created in a session that has been invalidated")
+        precondition(isTaken, "the session has been invalidated: no task is created in it")
         return task
     }
 

@@ -53,7 +53,7 @@ import Testing
         let all = try parse(whole)
         #expect(all.limits.perOrigin == 6 && all.servedDirectories == ["/srv/downloads"])
         let error = #expect(throws: LonghaulError.self) { try parse(#"{"x": 1}"#) }
-        let names = try #require(error?.message.components(separatedBy: "there are ").last)
+        let names = try #require(error?.message.split(separator: "there are ").last)
         for name in names.split(separator: ", ") {
             let key = name.split(separator: ".").last ?? name
             #expect(whole.contains("\"\(key)\":"), "\(name)")

@@ -36,7 +36,9 @@ import Testing
 
     /// A word of another program that is a command here, too, would hide it.
     @Test func eachCommandIsMeantByItsName() {
-        let names = LonghaulCommand.configuration.subcommands.map(\._commandName)
+        let names = LonghaulCommand.configuration.subcommands.compactMap {
+            $0.configuration.commandName
+        }
         for name in names { #expect(Suggestions.command(name, among: names) == name) }
     }
 

@@ -183,12 +183,12 @@ import Testing
     @Test func withoutArgumentsTheQueueIsShown() async throws {
         let terminal = home.through(Self.terminal)
         let empty = try await terminal.start([]).wait()
-        #expect(empty.status == 0 && empty.output.contains("Nothing is queued."), "\(empty)")
+        #expect(empty.status == 0 && empty.output.contains("nothing is queued"), "\(empty)")
         #expect(empty.output.contains("longhaul get URL"))
         #expect(empty.output.split(separator: "\n").count <= 10)
-        try await home.run("enqueue", "http://127.0.0.1:1/a", "--earliest", "+1h", "--no-start")
+        _ = try await home.run("enqueue", "http://127.0.0.1:1/a", "--earliest", "+1h", "--no-start")
         let one = try await terminal.start([]).wait()
-        #expect(one.output.contains("Transfers: 1 waiting; no engine runs."), "\(one)")
+        #expect(one.output.contains("transfers: 1 waiting; no engine runs"), "\(one)")
         #expect(try await home.run().output.contains("OVERVIEW"))
     }
 

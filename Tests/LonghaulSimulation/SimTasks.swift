@@ -601,7 +601,8 @@ final class SimTasks {
         seen = new
     }
 
-    /// A request that is due already settles anew, where such a turn or the next one tells of a change.
+    /// A request that is due already settles anew, where such a turn or the next one tells of a
+    /// change.
     private func settleUntold() {
         for (number, task) in entries
         where task.isStanding && task.isLive && task.launch == nil && task.firedAt != nil

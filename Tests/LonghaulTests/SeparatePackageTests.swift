@@ -2,8 +2,8 @@ import Foundation
 import LonghaulTestSupport
 import Testing
 
-/// A package of somebody else's, outside the repository, with nothing but what docs/swift.md says. Its
-/// build folder stays beside the tests' own, so that only the first time takes minutes.
+/// A package of somebody else's, outside the repository, with nothing but what docs/swift.md says.
+/// Its build folder stays beside the tests' own, so that only the first time takes minutes.
 @Suite(.timeLimit(.minutes(30))) struct SeparatePackageTests {
     @Test func thePageIsEnough() async throws {
         let swift = try #require(InstalledProgram.find("swift"))

@@ -20,7 +20,7 @@ package struct Installation: Sendable {
         try Environment.checkPath(in: ["XDG_CONFIG_HOME", "HOME"])
         return Installation(
             environment: Environment.all(), executable: BackgroundEngine.ownExecutable(),
-            queue: try TransferQueue.resolve(nil))
+            queue: try StateDirectory.ofQueue(nil))
     }
 
     /// The place of this machine among others, 0 ..< 1: by its number and its name, of which clones

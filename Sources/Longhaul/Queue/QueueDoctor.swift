@@ -18,7 +18,7 @@ enum QueueDoctor {
             MachineDoctor.limits(
                 openFiles: OwnProcess.openFilesMax, fileBytes: OwnProcess.fileBytesMax))
         do {
-            let home = try TransferQueue.resolve(directory)
+            let home = try StateDirectory.ofQueue(directory)
             if repair { report(try mend(home)) }
             report(
                 MachineDoctor.clock(

@@ -20,27 +20,22 @@ public final class TransferQueue: Sendable {
     /// - Throws: `storeUnavailable`, with what is wrong and what to do; `invalidRequest` when
     ///   `LONGHAUL_CONDITIONS` or `LONGHAUL_LOG` is not understood.
     public convenience init(directory: String? = nil) throws(LonghaulError) {
-        try self.init(directory) { directory throws(LonghaulError) in
-            try Store.open(directory: directory)
-        }
+        try self.init(directory, isToShow: false)
     }
 
     /// The queue for a command that only shows what is in it. A store that a newer version has
     /// written is opened to be read, and ``newerVersion`` says so.
     package convenience init(toShow directory: String?) throws(LonghaulError) {
-        try self.init(directory) { directory throws(LonghaulError) in
-            try Store.openToShow(directory: directory)
-        }
+        try self.init(directory, isToShow: true)
     }
 
-    private init(
-        _ directory: String?, open: (String) throws(LonghaulError) -> Store
-    ) throws(LonghaulError) {
+    private init(_ directory: String?, isToShow: Bool) throws(LonghaulError) {
         _ = try ConditionReader.environmentOverride()
         try JournalLevel.check()
-        self.directory = try TransferQueue.resolve(directory)
-        machine = Machine.of(self.directory)
-        store = try open(self.directory)
+        let path = try StateDirectory.ofQueue(directory)
+        self.directory = path
+        machine = Machine.of(path)
+        store = try isToShow ? Store.openToShow(directory: path) : Store.open(directory: path)
         SignalTrap.ignoreBrokenPipes()
     }
 
@@ -53,13 +48,6 @@ public final class TransferQueue: Sendable {
         directory = old.directory
         machine = old.machine
         store = try Store.open(directory: old.directory, mode: .existing)
-    }
-
-    static func resolve(_ directory: String?) throws(LonghaulError) -> String {
-        if let directory { return try CurrentDirectory.absolute(directory) }
-        try Environment.checkPath(
-            in: ["LONGHAUL_HOME", "XDG_STATE_HOME", "HOME"], .storeUnavailable)
-        return try StateDirectory.resolve(environment: Environment.all())
     }
 
     var now: Timestamp { machine.now().wall }
@@ -256,5 +244,15 @@ extension WantedChange {
             "; `retry` takes it up again"
         case .pause, .resume, .cancel, .retry, .runNow: " already"
         }
+    }
+}
+
+extension StateDirectory {
+    /// The directory of a queue; `nil` = the one that the environment names.
+    static func ofQueue(_ directory: String?) throws(LonghaulError) -> String {
+        if let directory { return try CurrentDirectory.absolute(directory) }
+        try Environment.checkPath(
+            in: ["LONGHAUL_HOME", "XDG_STATE_HOME", "HOME"], .storeUnavailable)
+        return try resolve(environment: Environment.all())
     }
 }

@@ -19,7 +19,7 @@ enum Overview {
             "  longhaul list              show how far everything is",
             "  longhaul why ID            say what a transfer waits for",
             "",
-            "`longhaul --help` shows all commands, `longhaul help COMMAND` the options of one.",
+            "`longhaul --help` shows all commands, `longhaul help COMMAND` the options of one",
         ]
     }
 
@@ -29,9 +29,9 @@ enum Overview {
                 $0 > 0 ? "\(Units.count($0)) \(state.rawValue)" : nil
             }
         }
-        if counts.isEmpty { return "Nothing is queued." }
+        if counts.isEmpty { return "nothing is queued" }
         let rate = status.bytesPerSecond > 0 ? " at \(Units.rate(status.bytesPerSecond))" : ""
         let engine = status.engine == nil ? "no engine runs" : "an engine runs"
-        return "Transfers: \(counts.joined(separator: ", "))\(rate); \(engine)."
+        return "transfers: \(counts.joined(separator: ", "))\(rate); \(engine)"
     }
 }

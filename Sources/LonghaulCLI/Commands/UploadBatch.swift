@@ -57,7 +57,7 @@ struct UploadBatch {
             for word in words { files.append(try context.absolute(word)) }
             try checkNames()
         }
-        files.removeAll { !shard.contains(request(of: $0)) }
+        files = files.filter { shard.contains(request(of: $0)) }
     }
 
     private mutating func findTree(below directory: String) throws(LonghaulError) {

@@ -30,8 +30,6 @@ final class ActiveFetch {
     private(set) var bytesFetched: Int64
     /// The part of this fetch in ``OriginSite/held``.
     private var counted = HeldAtOrigin()
-    /// Until when its session has been charged for its place.
-    private var chargedAt: Instant
 
     /// Facts that hold from the fetch's start to its end.
     struct Start {
@@ -63,7 +61,6 @@ final class ActiveFetch {
         site = sources.site(of: machine.url)
         self.subscribers = subscribers
         self.start = start
-        chargedAt = start.at
         eligibility = subscribers.eligibility
         isShared = subscribers.isShared
     }
@@ -121,12 +118,6 @@ final class ActiveFetch {
 
     /// Body bytes that this engine has received for it.
     var received: Int64 { max(0, bytesFetched - start.receivedBefore) }
-
-    /// Charges its session for the time since the last charge.
-    func charge(to placeTime: inout PlaceTime, now: Instant) {
-        if holdsPlace { placeTime.add(max(0, now - chargedAt), to: start.session) }
-        chargedAt = now
-    }
 
     /// How the scheduler counts it.
     func asRunning(now: Moment, _ placeTime: PlaceTime) -> Running? {

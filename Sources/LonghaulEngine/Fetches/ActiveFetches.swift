@@ -5,6 +5,8 @@ internal import LonghaulCore
 final class ActiveFetches {
     private var byID: [FetchID: ActiveFetch] = [:]
     private(set) var placeTime = PlaceTime()
+    /// Until when the sessions of those that run have been charged for their places.
+    private var chargedAt: Instant?
     /// No tick is due before; the first one may be due later. It saves each turn a search in all
     /// machines.
     private(set) var soonestTick: Instant?
@@ -29,7 +31,7 @@ final class ActiveFetches {
 
     func remove(_ id: FetchID, now: Instant) -> ActiveFetch? {
         let entry = byID.removeValue(forKey: id)
-        entry?.charge(to: &placeTime, now: now)
+        if let entry { charge(entry, now: now) }
         assert(entry.map { $0.connections == 0 } ?? true, "a fetch that leaves has given back all")
         return entry
     }
@@ -44,9 +46,15 @@ final class ActiveFetches {
 
     /// The running fetches as the scheduler counts them, by the ids of their fetches.
     func running(now: Moment) -> [Running] {
-        for entry in byID.values { entry.charge(to: &placeTime, now: now.monotonic) }
+        for entry in byID.values { charge(entry, now: now.monotonic) }
+        chargedAt = now.monotonic
         placeTime.halve(at: now.monotonic)
         return sortedIDs.compactMap { byID[$0]?.asRunning(now: now, placeTime) }
+    }
+
+    private func charge(_ entry: ActiveFetch, now: Instant) {
+        let since = max(chargedAt ?? entry.start.at, entry.start.at)
+        if entry.holdsPlace { placeTime.add(max(0, now - since), to: entry.start.session) }
     }
 
     /// The conditions that matter to those that run.

@@ -23,8 +23,8 @@ struct TurnPlan {
     var holdsBack = false
     /// See ``SchedulerPolicy/Plan/nextStart``; also of transfers that were not read.
     var nextStart: Timestamp?
-    /// See ``SchedulerPolicy/Plan/nextStop``; also when the first turn is over that another transfer
-    /// may wait for.
+    /// See ``SchedulerPolicy/Plan/nextStop``; also when the first turn is over for which another
+    /// transfer may wait.
     var nextStop: Timestamp?
     /// The conditions that matter to what runs and waits; `nil` = eligibilities were not read,
     /// because every place is taken.

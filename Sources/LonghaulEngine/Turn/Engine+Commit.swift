@@ -139,7 +139,8 @@ extension Engine {
         }
     }
 
-    /// Running transfers that lost what they need, or whose turn is over, leave the wire with their bytes.
+    /// Running transfers that lost what they need, or whose turn is over, leave the wire. Their
+    /// bytes are kept.
     private func stop(_ stops: Set<TransferID>, now: Moment) {
         if stops.isEmpty { return }
         for fetch in fetches.sortedIDs {

@@ -24,7 +24,7 @@ package final class SharedStore: Sendable {
 
     /// The presence of this process at the store, made if there is none. Blocks.
     static func enter(_ directory: String?) throws(LonghaulError) -> SharedStore {
-        let directory = try TransferQueue.resolve(directory)
+        let directory = try StateDirectory.ofQueue(directory)
         if let there = retained(directory, else: nil) { return there }
         let made = SharedStore(try StoreExecutor.open(directory))
         guard let there = retained(directory, else: made) else { return made }
