@@ -23,13 +23,9 @@ public final class TransferQueue: Sendable {
         try self.init(directory, isToShow: false)
     }
 
-    /// The queue for a command that only shows what is in it. A store that a newer version has
-    /// written is opened to be read, and ``newerVersion`` says so.
-    package convenience init(toShow directory: String?) throws(LonghaulError) {
-        try self.init(directory, isToShow: true)
-    }
-
-    private init(_ directory: String?, isToShow: Bool) throws(LonghaulError) {
+    /// - Parameter isToShow: A store that a newer version has written is opened to be read, see
+    ///   ``newerVersion``.
+    package init(_ directory: String?, isToShow: Bool) throws(LonghaulError) {
         _ = try ConditionReader.environmentOverride()
         try JournalLevel.check()
         let path = try StateDirectory.ofQueue(directory)

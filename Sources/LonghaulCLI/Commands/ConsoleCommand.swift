@@ -32,7 +32,7 @@ extension ConsoleCommand {
 extension TransferQueue {
     /// Opens the queue for a command that only shows what is in it.
     static func toShow(on console: Console) throws(LonghaulError) -> TransferQueue {
-        let queue = try TransferQueue(toShow: nil)
+        let queue = try TransferQueue(nil, isToShow: true)
         if let version = queue.newerVersion {
             console.say(
                 "longhaul: a newer version has written this queue (version \(version)); longhaul"
