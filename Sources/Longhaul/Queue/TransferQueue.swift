@@ -38,8 +38,7 @@ public final class TransferQueue: Sendable {
     /// The version of a store that only a newer program may write.
     package var newerVersion: Int? { store.newerVersion() }
 
-    /// The queue as it is by now: a repair has put another file in the place of the one that is
-    /// open. Never makes one.
+    /// The queue as it is once a repair has replaced its file. Never makes one.
     init(reopening old: TransferQueue) throws(LonghaulError) {
         directory = old.directory
         machine = old.machine
@@ -50,8 +49,7 @@ public final class TransferQueue: Sendable {
 
     // MARK: - Wants
 
-    /// Waiting transfers stay where they are, running ones are checkpointed and taken off the wire.
-    /// Ended ones are refused.
+    /// Running transfers are checkpointed and leave the wire. Ended ones are refused.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`. Refusals are in the outcomes.
     public func pause(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {

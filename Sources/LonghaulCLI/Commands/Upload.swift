@@ -91,7 +91,7 @@ struct Upload: ConsoleCommand {
         let recorder = RequestRecorder(queue, keepGoing: keepGoing, console)
         let limits = configuration.limits.divided(for: shard.part)
         if files.recursive || words.count > 2 {
-            var batch = UploadBatch(template.request, files, shard, keepsGoing: keepGoing)
+            var batch = UploadBatch(template.request, files, shard.part, keepsGoing: keepGoing)
             try batch.find(
                 words.dropLast(), to: OptionText.transferURL(words.last ?? ""), context)
             return try wait
@@ -103,7 +103,7 @@ struct Upload: ConsoleCommand {
         if let input {
             let source = BatchInput(
                 urls: [], lines: try ByteLines(path: input), template: template, context: context,
-                shard: shard)
+                shard: shard.part)
             while let request = try recorder.read(from: source) {
                 requests.append(request)
                 lines.append(source.line)

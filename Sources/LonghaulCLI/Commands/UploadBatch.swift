@@ -21,7 +21,7 @@ struct UploadBatch {
     /// Without a file and a URL.
     private var template: TransferRequest
     private let options: BatchOptions
-    private let shard: ShardOptions
+    private let shard: Shard?
     private let keepsGoing: Bool
     private var url = ""
     /// The directory that ``files`` are below, with a slash at the end; empty = they are absolute.
@@ -31,7 +31,7 @@ struct UploadBatch {
     private var skipped = 0
 
     init(
-        _ template: TransferRequest, _ options: BatchOptions, _ shard: ShardOptions,
+        _ template: TransferRequest, _ options: BatchOptions, _ shard: Shard?,
         keepsGoing: Bool
     ) {
         self.template = template
@@ -57,7 +57,7 @@ struct UploadBatch {
             for word in words { files.append(try context.absolute(word)) }
             try checkNames()
         }
-        files = files.filter { shard.contains(request(of: $0)) }
+        if let shard { files = files.filter { shard.contains(request(of: $0)) } }
     }
 
     private mutating func findTree(below directory: String) throws(LonghaulError) {

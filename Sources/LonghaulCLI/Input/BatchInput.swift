@@ -9,7 +9,7 @@ final class BatchInput {
     private let template: RequestTemplate
     private let context: InputContext
     private let lines: ByteLines?
-    private let shard: ShardOptions
+    private let shard: Shard?
     private var urls: ArraySlice<String>
     private var format: Format?
     private var isInsideRefused = false
@@ -28,7 +28,7 @@ final class BatchInput {
 
     init(
         urls: [String], lines: ByteLines?, template: RequestTemplate, context: InputContext,
-        shard: ShardOptions = ShardOptions()
+        shard: Shard? = nil
     ) {
         self.shard = shard
         self.urls = urls[...]
@@ -40,7 +40,7 @@ final class BatchInput {
     /// The requests of other machines are checked, too: a list is good or bad on all of them.
     func next() throws(InputProblem) -> TransferRequest? {
         while let request = try nextOfAll() {
-            if shard.contains(request) { return request }
+            if shard?.contains(request) ?? true { return request }
         }
         return nil
     }

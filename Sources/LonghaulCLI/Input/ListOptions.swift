@@ -41,6 +41,6 @@ struct ListOptions: ParsableArguments {
     ) -> BatchInput {
         BatchInput(
             urls: urls.contains("-") ? [] : urls, lines: lines, template: template,
-            context: context, shard: shard)
+            context: context, shard: shard.part)
     }
 }

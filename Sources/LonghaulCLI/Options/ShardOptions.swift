@@ -17,8 +17,6 @@ struct ShardOptions: ParsableArguments {
 
     /// `nil` = the whole list.
     var part: Shard? { shard.flatMap { Shard($0) } }
-
-    func contains(_ request: TransferRequest) -> Bool { part?.contains(request) ?? true }
 }
 
 /// The report of a command that waits for its transfers.
