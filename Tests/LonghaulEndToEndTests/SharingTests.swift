@@ -9,7 +9,7 @@ struct SharingTests {
     static let mebibytes = environment["LONGHAUL_SHARE_MEBIBYTES"].flatMap { Int($0) } ?? 6
     static let processes = 64
     /// Long enough on the wire for all the processes to come while it runs.
-    static let seconds = 20
+    static let seconds = 60
 
     private func url(_ server: LoopbackServer) -> String {
         let rate = Self.mebibytes * 1024 / Self.seconds

@@ -13,7 +13,7 @@ import Testing
             [
                 "ALTER TABLE transfer ADD COLUMN mark INTEGER NOT NULL DEFAULT 7",
                 "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT",
-                "INSERT INTO note (id, text) SELECT id, coalesce(destination, source) FROM transfer",
+                "INSERT INTO note SELECT id, coalesce(destination, source) FROM transfer",
             ]
         ])
     private static var newest: Int { next.latest }

@@ -141,6 +141,8 @@ import Testing
         try await world.advance(by: 7200)
         #expect(!world.requests.contains { $0.url == url })
         session.invalidateAndCancel()
+        #expect(await session.allTasks == [paused])
+        try await world.advance(by: 60)
         try await recorder.heard("invalid")
         #expect(recorder.now.calls.filter { $0 == cancelled }.count == 2)
         #expect(paused.state == .completed)
