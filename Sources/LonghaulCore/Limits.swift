@@ -31,7 +31,8 @@ package enum Limits {
     // Scheduling (design: total, per origin, starvation).
     /// Transfers that move bytes at the same time.
     package static let runningTransfers = 16
-    /// Transfers, or requests to one origin, that may be configured to run at the same time.
+    /// Transfers, or requests to one origin, that may be configured to run at the same time: the
+    /// transport has room for so many.
     package static let configuredAtOnce = 1...64
     /// HTTP/1.1, FTP and SFTP connections to one origin, segments included.
     package static let connectionsPerOrigin = 6

@@ -90,7 +90,7 @@ package enum ConfigurationFile {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let kept = lines.map { line in
             let text = line.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-            return text.starts(with: Array("//".utf8)) ? [] : line
+            return text.starts(with: "//".utf8) ? [] : line
         }
         return Array(kept.joined(separator: [UInt8(ascii: "\n")]))
     }

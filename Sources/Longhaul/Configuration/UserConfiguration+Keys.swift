@@ -70,8 +70,6 @@ extension UserConfiguration {
         },
     ]
 
-    /// The transport has room for so many.
-
     private static func range(_ range: ClosedRange<Int>) -> String {
         "a number from \(range.lowerBound) to \(range.upperBound)"
     }

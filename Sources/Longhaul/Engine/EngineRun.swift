@@ -7,7 +7,7 @@ internal import Synchronization
 /// This process's turn at being the engine.
 public final class EngineRun: Sendable {
     private let queue: TransferQueue
-    let options: EngineOptions
+    private let options: EngineOptions
     private let stay: Mutex<Stay>
     /// A daemon tells its service manager how it does.
     private let attendant: SystemdNotifier?

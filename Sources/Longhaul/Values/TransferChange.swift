@@ -158,6 +158,7 @@ extension TransferChange {
         get { fields[\.spread] }
         set { fields[\.spread] = newValue }
     }
+
     /// ``LonghaulCore/TransferOptions/after``; an empty list = it waits for no other.
     public var after: [TransferID]? {
         get { fields[\.after] }

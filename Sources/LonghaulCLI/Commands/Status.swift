@@ -36,11 +36,8 @@ struct Status: ConsoleCommand {
         } else {
             lines.append("Engine:     none runs; `longhaul run` or `longhaul daemon` starts one")
         }
-        let counts = TransferState.allCases.compactMap { state -> String? in
-            guard let count = status.counts[state], count > 0 else { return nil }
-            return "\(Units.count(count)) \(state.rawValue)"
-        }
-        lines.append("Transfers:  " + (counts.isEmpty ? "none" : counts.joined(separator: ", ")))
+        let counts = counts(of: TransferState.allCases, in: status)
+        lines.append("Transfers:  " + (counts ?? "none"))
         if status.hostsFailed > 0 {
             lines.append(
                 "Hosts:      \(Units.count(status.hostsFailed)) failed when last launched, or jobs;"
@@ -54,6 +51,15 @@ struct Status: ConsoleCommand {
             lines.append("Configured: \(TerminalText.shown(path))")
         }
         return lines
+    }
+
+    /// Such as `2 running, 1 paused`; `nil` = there are none in these states.
+    static func counts(of states: [TransferState], in status: QueueStatus) -> String? {
+        let counts = states.compactMap { state -> String? in
+            guard let count = status.counts[state], count > 0 else { return nil }
+            return "\(Units.count(count)) \(state.rawValue)"
+        }
+        return counts.isEmpty ? nil : counts.joined(separator: ", ")
     }
 }
 
@@ -81,14 +87,10 @@ enum Overview {
     }
 
     private static func queue(_ status: QueueStatus) -> String {
-        let counts = [TransferState.running, .waiting, .paused, .failed].compactMap { state in
-            status.counts[state].flatMap {
-                $0 > 0 ? "\(Units.count($0)) \(state.rawValue)" : nil
-            }
-        }
-        if counts.isEmpty { return "nothing is queued" }
+        let counts = Status.counts(of: [.running, .waiting, .paused, .failed], in: status)
+        guard let counts else { return "nothing is queued" }
         let rate = status.bytesPerSecond > 0 ? " at \(Units.rate(status.bytesPerSecond))" : ""
         let engine = status.engine == nil ? "no engine runs" : "an engine runs"
-        return "transfers: \(counts.joined(separator: ", "))\(rate); \(engine)"
+        return "transfers: \(counts)\(rate); \(engine)"
     }
 }

@@ -115,6 +115,10 @@ package struct Running: Hashable, Sendable {
         self.eligibility = eligibility
         self.overdueSince = overdueSince
     }
+
+    package func isTurnOver(at now: Timestamp) -> Bool {
+        turnEndsAt.map { $0 <= now } ?? false
+    }
 }
 
 /// Six levels, best first: high, normal and low of those that are not discretionary, then of those

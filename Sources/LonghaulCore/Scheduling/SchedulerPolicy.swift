@@ -84,7 +84,7 @@ package struct SchedulerPolicy: Sendable {
         let fits = { (candidate: Candidate) in candidate.fits(box) }
         for (_, group) in grouped(open.filter(fits), now: now) { turn.serve(group) }
         for (_, group) in grouped(open.filter { !fits($0) }, now: now) { turn.serve(group) }
-        turn.endTurn(of: running)
+        turn.endTurn()
         turn.plan.holdsBack = gates.isAnyClosed
         let starts = [gates.changesAt] + turn.plan.waiting.map(\.reason.nextCheck)
         turn.plan.nextStart = starts.compactMap { $0 }.filter { $0 > now }.min()

@@ -11,7 +11,10 @@ struct SchedulerTurn {
     private var failingCount = 0
     /// Looked up by key only, never walked: a dictionary's order is chance.
     private var transfersOfSession: [String: Int] = [:]
-    /// The first candidate of each rank and session that lacks nothing but a place, in order.
+    /// Running transfers whose turn is over; none where a place is about to be free.
+    private let spent: [Running]
+    /// The first candidate of each session that lacks nothing but a place, in order. Noted only for
+    /// a turn that is over.
     private var placeless: [(candidate: Candidate, reason: WaitReason.Reason)] = []
     var plan = SchedulerPolicy.Plan()
 
@@ -24,6 +27,8 @@ struct SchedulerTurn {
         self.now = now
         places = PlacesInUse(box: box)
         places.discretionary = running.count { $0.eligibility.isDiscretionary }
+        let isPlaceComing = running.contains(where: \.isLeaving)
+        spent = isPlaceComing ? [] : running.filter { $0.isTurnOver(at: now) }
         hasOverdue = running.contains { transfer in
             transfer.overdueSince.map { now - $0 <= Limits.starvationSeconds } ?? false
         }
@@ -143,7 +148,8 @@ struct SchedulerTurn {
     // MARK: - Turns
 
     private mutating func notePlaceless(_ candidate: Candidate, _ reason: WaitReason) {
-        guard reason.reason == .concurrency || reason.reason == .originLimit,
+        guard !spent.isEmpty,
+            reason.reason == .concurrency || reason.reason == .originLimit,
             !placeless.contains(where: { $0.candidate.session == candidate.session })
         else { return }
         placeless.append((candidate, reason.reason))
@@ -151,14 +157,13 @@ struct SchedulerTurn {
 
     /// Takes one place from a session that has more of them, and has held places for longer, than
     /// one that waits for nothing else. One at a time: the next plan sees what came of it.
-    mutating func endTurn(of running: [Running]) {
-        guard plan.stops.isEmpty, !running.contains(where: \.isLeaving) else { return }
+    mutating func endTurn() {
+        guard plan.stops.isEmpty else { return }
         for (candidate, reason) in placeless {
             let count = transfersOfSession[candidate.session] ?? 0
             let rank = Rank(candidate, now: now)
-            let most = running.filter { transfer in
-                transfer.turnEndsAt.map { $0 <= now } ?? false
-                    && transfer.session != candidate.session
+            let most = spent.filter { transfer in
+                transfer.session != candidate.session
                     && transfersOfSession[transfer.session] ?? 0 > count
                     && transfer.placeTime > candidate.placeTime
                     && (reason == .concurrency || transfer.origin == candidate.origin)

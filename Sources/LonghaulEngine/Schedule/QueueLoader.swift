@@ -23,7 +23,7 @@ struct QueueLoader {
         // Where every place is taken, a turn that is over may give one away.
         guard partFiles > 0,
             queue.running.count < limits.running || prefetch.isAny(of: origins, now: now)
-                || queue.running.contains(where: isOver)
+                || queue.running.contains(where: { $0.isTurnOver(at: now.wall) })
         else { return queue }
         let facts = try loadEligibilities(tx)
         queue.eligibilities = facts
@@ -118,17 +118,14 @@ struct QueueLoader {
         }
     }
 
-    private func isOver(_ transfer: Running) -> Bool {
-        transfer.turnEndsAt.map { $0 <= now.wall } ?? false
-    }
-
     /// Origins at which nothing more can start now.
     private func fullOrigins(_ running: [Running]) -> Set<String> {
         var connections: [String: Int] = [:]
         for transfer in running {
             connections[transfer.origin.rawValue, default: 0] += transfer.connections
         }
-        let turnsAreOver = Set(running.filter(isOver).map(\.origin.rawValue))
+        let turnsAreOver = Set(
+            running.filter { $0.isTurnOver(at: now.wall) }.map(\.origin.rawValue))
         return Set(
             connections.keys.filter { name in
                 if turnsAreOver.contains(name) { return false }
