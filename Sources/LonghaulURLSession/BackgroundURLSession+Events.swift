@@ -122,7 +122,13 @@ extension BackgroundURLSession {
         Task { [self] in
             do {
                 guard let updates = try await open.progress(of: id) else { return }
+                var isEarly = true
                 for try await progress in updates where !progress.state.hasEnded {
+                    // The size is recorded a moment after the first bytes: the next report has it.
+                    if isEarly, progress.bytesDone > 0, progress.bytesTotal == nil {
+                        isEarly = false
+                        continue
+                    }
                     await report(progress.bytesDone, of: progress.bytesTotal, task)
                 }
             } catch {
