@@ -2,7 +2,7 @@ import ArgumentParser
 import Longhaul
 import LonghaulPlatform
 
-struct Upload: ConsoleCommand {
+struct Upload: ConsoleCommand, CommonOptions {
     static let configuration = CommandConfiguration(
         commandName: "upload",
         abstract: "Record uploads of files and return; the background does them.",
@@ -57,7 +57,11 @@ struct Upload: ConsoleCommand {
 
     @OptionGroup var start: StartOptions
     @OptionGroup(title: "Upload") var sending: FieldOptions<UploadFields>
-    @OptionGroup var common: CommonOptions
+    @OptionGroup(title: "Session") var owner: HostOptions
+    @OptionGroup(title: "Session") var session: FieldOptions<SessionFields>
+    @OptionGroup(title: "Request") var access: FieldOptions<AccessFields>
+    @OptionGroup(title: "Schedule") var schedule: FieldOptions<ScheduleFields>
+    @OptionGroup(title: "Transfer") var transfer: FieldOptions<TransferFields>
     @OptionGroup(title: "Output") var output: OutputOptions
 
     var isQuiet: Bool { quiet }
@@ -86,7 +90,7 @@ struct Upload: ConsoleCommand {
         template.request.options.upload = UploadOptions()
         configuration.defaults.apply(to: &template.request)
         try sending.apply(to: &template.request, context)
-        try common.apply(to: &template.request, context)
+        try applyCommon(to: &template.request, context)
         let queue = try TransferQueue()
         let recorder = RequestRecorder(queue, keepGoing: keepGoing, console)
         let limits = configuration.limits.divided(for: shard.part)

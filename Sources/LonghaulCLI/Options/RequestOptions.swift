@@ -3,10 +3,14 @@ import Longhaul
 import LonghaulPlatform
 
 /// All options of a download.
-struct RequestOptions: ParsableArguments {
+struct RequestOptions: CommonOptions {
     @OptionGroup(title: "Destination") var place: PlaceOptions
     @OptionGroup(title: "Destination") var file: FieldOptions<DestinationFields>
-    @OptionGroup var common: CommonOptions
+    @OptionGroup(title: "Session") var owner: HostOptions
+    @OptionGroup(title: "Session") var session: FieldOptions<SessionFields>
+    @OptionGroup(title: "Request") var access: FieldOptions<AccessFields>
+    @OptionGroup(title: "Schedule") var schedule: FieldOptions<ScheduleFields>
+    @OptionGroup(title: "Transfer") var transfer: FieldOptions<TransferFields>
     @OptionGroup(title: "Download") var download: FieldOptions<DownloadFields>
 
     func validate() throws {
@@ -23,21 +27,24 @@ struct RequestOptions: ParsableArguments {
         defaults.apply(to: &template.request)
         try place.apply(to: &template, context)
         try file.apply(to: &template.request, context)
-        try common.apply(to: &template.request, context)
+        try applyCommon(to: &template.request, context)
         try download.apply(to: &template.request, context)
         return template
     }
 }
 
-/// The options that downloads and uploads have.
-struct CommonOptions: ParsableArguments {
-    @OptionGroup(title: "Session") var owner: HostOptions
-    @OptionGroup(title: "Session") var session: FieldOptions<SessionFields>
-    @OptionGroup(title: "Request") var access: FieldOptions<AccessFields>
-    @OptionGroup(title: "Schedule") var schedule: FieldOptions<ScheduleFields>
-    @OptionGroup(title: "Transfer") var transfer: FieldOptions<TransferFields>
+/// The options that downloads and uploads have. They are groups of whoever has them, not a group of
+/// groups: in a debug build the parser checks all options five times for each level.
+protocol CommonOptions: ParsableArguments {
+    var owner: HostOptions { get }
+    var session: FieldOptions<SessionFields> { get }
+    var access: FieldOptions<AccessFields> { get }
+    var schedule: FieldOptions<ScheduleFields> { get }
+    var transfer: FieldOptions<TransferFields> { get }
+}
 
-    func apply(
+extension CommonOptions {
+    func applyCommon(
         to request: inout TransferRequest, _ context: InputContext
     ) throws(LonghaulError) {
         request.options.proxyVariables = context.proxyVariables
