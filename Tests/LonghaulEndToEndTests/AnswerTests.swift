@@ -56,7 +56,7 @@ import Testing
     @Test func aRateLimitThatIsUsedUpHoldsTheNextTransfer() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
-            let limit = "header=RateLimit%3A%20%22a%22%3Br%3D0%3Bt%3D4"
+            let limit = "header=RateLimit%3A%20%22a%22%3Br%3D0%3Bt%3D15"
             let urls = ["a", "b"].map { server.url("\($0).bin?size=10K&\(limit)") }
             #expect(try await home.run("enqueue", urls[0], "-o", home.file("a")).status == 0)
             #expect(try await home.run("run", "--max-time", "5s").status == 0)

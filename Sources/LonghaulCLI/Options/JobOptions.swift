@@ -12,8 +12,6 @@ struct JobConditionOptions: ParsableArguments {
         case `continue`
     }
 
-    @OptionGroup var conditions: FieldOptions<JobFields>
-
     @Option(
         help: ArgumentHelp(
             "No run begins from then on: a time, or a duration (12h).", valueName: "when"))
@@ -32,7 +30,9 @@ struct JobConditionOptions: ParsableArguments {
     var retries: String?
 
     /// A request without a name and with the schedule of a job.
-    func request(_ context: InputContext) throws(LonghaulError) -> TaskRequest {
+    func request(
+        _ conditions: FieldOptions<JobFields>, _ context: InputContext
+    ) throws(LonghaulError) -> TaskRequest {
         var request = TaskRequest(identifier: "job", kind: .processing)
         var schedule = JobSchedule()
         var said = TransferRequest.blank

@@ -51,6 +51,7 @@ struct JobAdd: ConsoleCommand {
         completion: .list(TaskTrigger.allCases.map(\.rawValue)))
     var events: [String] = []
 
+    @OptionGroup var conditions: FieldOptions<JobFields>
     @OptionGroup var when: JobConditionOptions
     @OptionGroup var how: JobRunOptions
     @OptionGroup var start: StartOptions
@@ -67,7 +68,7 @@ struct JobAdd: ConsoleCommand {
     }
 
     func request(_ context: InputContext) throws(LonghaulError) -> TaskRequest {
-        var request = try when.request(context)
+        var request = try when.request(conditions, context)
         if when.retries == nil { request.job?.retries = Limits.jobRetries }
         if let every {
             request.repetition = try OptionText.repetition(every: every, tolerance: tolerance)
@@ -130,6 +131,7 @@ struct JobOnce: ConsoleCommand {
         completion: Candidates.ids)
     var after: [TransferID] = []
 
+    @OptionGroup var conditions: FieldOptions<JobFields>
     @OptionGroup var when: JobConditionOptions
     @OptionGroup var how: JobRunOptions
     @OptionGroup var start: StartOptions
@@ -140,7 +142,7 @@ struct JobOnce: ConsoleCommand {
         let context = InputContext.current()
         var settings = try how.settings(context)
         settings.isOnce = true
-        var request = try when.request(context)
+        var request = try when.request(conditions, context)
         request.job?.after = Array(Set(after)).sorted()
         let queue = try TransferQueue()
         let name = try queue.jobs.add(
