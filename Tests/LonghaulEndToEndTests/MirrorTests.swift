@@ -69,4 +69,62 @@ import Testing
             }
         }
     }
+
+    /// Each brings a part of the file, proven by its digest or by the tag that both give it; an
+    /// engine that is killed in the middle costs nothing of that.
+    @Test(arguments: ["v1", "v2"]) func severalBringOneFile(tagOfMirror: String) async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            try await LoopbackServer.run { mirror in
+                let url = server.url("a?size=24M&seed=4&etag=v1&rate=3M")
+                let file = try server.expected(url)
+                let digest = ["--checksum", "sha256:\(file.sha256)"]
+                let added = try await home.start(
+                    [
+                        "enqueue", url, "-o", home.file("a"), "--connections", "2", "--mirror",
+                        mirror.url("a?size=24M&seed=4&etag=\(tagOfMirror)&rate=3M"),
+                    ] + (tagOfMirror == "v1" ? [] : digest)
+                ).wait()
+                #expect(added.status == 0, "\(added.errors)")
+                let engine = try home.start("run")
+                try await eventually("both have brought something") {
+                    [server, mirror].allSatisfy {
+                        $0.log.all.contains { $0.bodyBytesSent > 4 << 20 }
+                    }
+                }
+                engine.send(SIGKILL)
+                _ = try await engine.wait()
+                let run = try await home.start("run").wait()
+                #expect(run.status == 0, "\(run.errors)")
+                try file.verify(file: home.file("a"))
+                let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+                #expect(shown["restarts"] == 0 && shown["state"] == "completed", "\(shown)")
+                #expect(shown["bytesFetched"].int ?? .max < 28 << 20, "\(shown)")
+            }
+        }
+    }
+
+    /// The mirror has other bytes of the same length: the digest finds that, and the own URL brings
+    /// the file alone. Without a digest the tag tells at once.
+    @Test(arguments: [true, false]) func aMirrorWithAnotherFile(hasDigest: Bool) async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            try await LoopbackServer.run { mirror in
+                let url = server.url("a?size=12M&seed=4&etag=v1&rate=6M")
+                let file = try server.expected(url)
+                let digest = ["--checksum", "sha256:\(file.sha256)"]
+                let get = try await home.start(
+                    [
+                        "get", "-q", url, "-o", home.file("a"), "--connections", "2", "--mirror",
+                        mirror.url("a?size=12M&seed=5&etag=v2&rate=6M"),
+                    ] + (hasDigest ? digest : [])
+                ).wait()
+                #expect(get.status == 0, "\(get.errors)")
+                try file.verify(file: home.file("a"))
+                #expect(!mirror.log.all.isEmpty)
+                let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+                #expect(shown["restarts"].int == (hasDigest ? 1 : 0), "\(shown)")
+            }
+        }
+    }
 }

@@ -109,6 +109,8 @@ package struct FetchBytes: Sendable {
     /// Call this once the bytes held have been compared with the answer's: until then the answer
     /// may be of another version, and a shorter length would make a whole file of the bytes held.
     mutating func learnVersion(_ segment: ActiveSegment, askedFor url: String) {
+        // What another source calls it beside the one in use is not kept.
+        if segment.ask.isAside { return }
         if segment.judgement?.isUnderOtherName == true, let head = segment.head {
             state.validator?.rename(Validator(head, start: segment.ask.start))
         }

@@ -6,19 +6,24 @@ extension FetchFrame {
     /// Memory of the source in use: lessons about a mirror are not about the own origin.
     func asked(_ context: FetchContext) -> OriginMemory? { memory(of: url, context) }
 
-    private func memory(of url: String, _ context: FetchContext) -> OriginMemory? {
+    func memory(of url: String, _ context: FetchContext) -> OriginMemory? {
         url == target.request.url ? context.origin : context.mirrors[url]
     }
 
     mutating func blame(_ failure: Failure, _ context: FetchContext) {
-        guard let origin = asked(context) else { return }
+        blame(failure, of: url, context)
+    }
+
+    mutating func blame(_ failure: Failure, of url: String, _ context: FetchContext) {
+        guard let origin = memory(of: url, context) else { return }
         step.writes.append(
             .originFailed(origin: origin.origin, failure, gained: run.progress(bytes)))
     }
 
     /// The origin's throughput, for planning, from transfers long enough to tell.
     mutating func noteThroughput(_ context: FetchContext) {
-        guard let origin = asked(context) else { return }
+        // What several have brought tells nothing about one.
+        guard let origin = asked(context), run.sourcesAside.isEmpty else { return }
         let write = run.worked(at: origin, bytes, now: context.now.monotonic)
         step.writes += [write].compactMap(\.self)
     }
@@ -88,12 +93,34 @@ extension FetchFrame {
     /// source.
     private func mayLeave(_ context: FetchContext) -> Bool {
         let options = target.request.options
-        if options.limitRate != nil || options.yields ?? target.request.isDiscretionary {
+        if options.limitRate != nil || options.yields ?? target.request.isDiscretionary
+            || !run.sourcesAside.isEmpty
+        {
             return false
         }
         guard run.sourcesFailed + 1 < target.sources.count, let validator = bytes.state.validator
         else { return false }
         return validator.length != nil && asked(context)?.ignoresRanges != true
+    }
+
+    // MARK: - Several sources at once
+
+    /// The source with the fewest requests of those that may bring bytes of this file now, the one in
+    /// use first.
+    ///
+    /// - Parameter busy: The URLs of the requests on the wire.
+    func leastBusySource(_ busy: [String], _ context: FetchContext) -> String {
+        let others = bytes.state.isDigestRefuted ? [] : target.sources
+        var best = (url: url, requests: busy.count { $0 == url })
+        for other in others where other != url && !run.isRefused(other) {
+            let requests = busy.count { $0 == other }
+            guard requests < best.requests, ResponseHead.Scheme(of: other) == .http,
+                let memory = memory(of: other, context), !memory.ignoresRanges,
+                !memory.isCooling(at: context.now.wall)
+            else { continue }
+            best = (other, requests)
+        }
+        return best.url
     }
 
     /// The rates of sources at other origins that may be asked.

@@ -49,10 +49,10 @@ package struct FetchFrame: Sendable {
         judge(ask, head, pinned: bytes.state.validator, maxSize: target.request.options.maxSize)
     }
 
-    /// The request as it goes to the source in use.
-    func addressed(_ ask: RangeRequest) -> RangeRequest {
+    /// The request as it goes to a source.
+    func addressed(_ ask: RangeRequest, to url: String) -> RangeRequest {
         var ask = ask
-        ask.isForMirror = !isAtOwnOrigin
+        ask.isForMirror = url != target.request.url
         ask.isForNoPage = ask.proof != .nothingHeld && FileNaming.isOfNoPage(target.destination)
         ask.names = bytes.names(of: target.request)
         return ask

@@ -8,6 +8,10 @@ struct FetchRun: Sendable {
     private var lastRequest: Instant?
     /// Sources that have failed; each gets its chance before the transfer backs off or fails.
     private(set) var sourcesFailed = 0
+    /// Sources that have brought bytes beside the one in use, or were asked for some.
+    private(set) var sourcesAside: Set<String> = []
+    /// Those of them that are left alone for the rest of the run.
+    private var sourcesRefused: Set<String> = []
     /// Failure of a source that may fare better later, as the transfer then does; of several the
     /// one with the shortest wait.
     private var passingFailure: Failure?
@@ -91,6 +95,10 @@ struct FetchRun: Sendable {
         if let passingFailure, passingFailure.retryAfter ?? 0 < failure.retryAfter ?? 0 { return }
         passingFailure = failure
     }
+
+    mutating func asked(aside url: String) { sourcesAside.insert(url) }
+    mutating func refuse(aside url: String) { sourcesRefused.insert(url) }
+    func isRefused(_ url: String) -> Bool { sourcesRefused.contains(url) }
 
     mutating func ownURLFailed(_ failure: Failure) {
         ownFailure = failure

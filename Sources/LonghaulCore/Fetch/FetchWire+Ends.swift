@@ -44,6 +44,8 @@ extension FetchWire {
             return wholeOnWire(context)
         } else if slowness != nil {
             return elsewhere(context)
+        } else if segment.ask.isAside, failure?.kind.isOfThisMachine != true {
+            return endedAside(ended, context)
         } else if let failure {
             return failed(failure, segment, context)
         } else if !segments.isEmpty {
@@ -121,6 +123,23 @@ extension FetchWire {
         }
     }
 
+    /// A source beside the one in use has ended its part, or failed: then it is left alone from now on,
+    /// and what it owes is asked for again.
+    private mutating func endedAside(
+        _ ended: EndedRequest, _ context: FetchContext
+    ) -> WireOutcome? {
+        let segment = ended.segment
+        let hasDoneItsPart = segment.hasWritten && ended.failure == nil
+        let wasStopped = ended.end.failure == .stopped && !segment.isGivenUp
+        if !hasDoneItsPart, !wasStopped, !segment.hasBroughtAPiece || segment.isGivenUp {
+            frame.run.refuse(aside: segment.url)
+            if let failure = ended.failure { frame.blame(failure, of: segment.url, context) }
+        }
+        if segments.isEmpty { return askInTime(context) }
+        split(context)
+        return nil
+    }
+
     private mutating func askInTime(_ context: FetchContext) -> WireOutcome? {
         if let pause = frame.pause(at: context.now.wall) { return .leave(.pause(pause)) }
         askNext(context)
@@ -187,6 +206,14 @@ extension WireOutcome {
 }
 
 extension FailureClass {
+    /// A failure that has nothing to do with the source that was asked.
+    fileprivate var isOfThisMachine: Bool {
+        switch self {
+        case .waitForStorage, .localFault: true
+        case .transient, .needsInput, .permanent, .restartFromZero: false
+        }
+    }
+
     /// Another request may fare better while this one's fetch goes on.
     fileprivate var isAboutTheRequest: Bool {
         switch self {

@@ -8,9 +8,10 @@ extension FetchWire {
         frame.bytes.isLengthAdvice = head.scheme == .ftp
         heard(index, at: context.now.monotonic)
         segments[index].judgement = judgement
-        frame.run.lastHTTPVersion = head.httpVersion
+        if !segment.ask.isAside { frame.run.lastHTTPVersion = head.httpVersion }
         frame.step.writes +=
-            asked(context)?.writes(after: head, judgement, segment.ask, now: context.now.wall) ?? []
+            frame.memory(of: segment.url, context)?
+            .writes(after: head, judgement, segment.ask, now: context.now.wall) ?? []
         if segment.isParallel {
             parallelHead(judgement.decision, at: index, context)
             return
@@ -57,6 +58,7 @@ extension FetchWire {
         switch decision {
         case .append(let plan):
             accept(plan)
+            if segment.ask.isAside { frame.bytes.state.validator?.isJoined = true }
             if plan.compare == 0 {
                 frame.bytes.learnVersion(segments[index], askedFor: frame.target.request.url)
             }
@@ -66,7 +68,7 @@ extension FetchWire {
             pin(validator, head, key, context)
         // A pause that the server asks for holds for the next request, of this transfer or another.
         case .fail(let failure) where failure.retryAfter != nil:
-            frame.blame(failure, context)
+            frame.blame(failure, of: segment.url, context)
         case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment, .redirect,
             .fail, .empty:
             break
@@ -129,8 +131,14 @@ extension FetchWire {
         switch decision {
         case .append(let plan):
             segments[index].begins(plan)
-            frame.bytes.rangesProven = true
+            if segments[index].ask.isAside {
+                frame.bytes.state.validator?.isJoined = true
+            } else {
+                frame.bytes.rangesProven = true
+            }
             takeOver(from: index, plan, context)
+        // What it means for its source is settled when the request has ended.
+        case _ where segments[index].ask.isAside: break
         // The server refuses one more request just now: this is settled when the request has ended.
         case .fail where segments[index].head?.status ?? 0 >= 400: break
         case .fresh, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment,

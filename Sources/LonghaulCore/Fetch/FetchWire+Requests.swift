@@ -11,8 +11,11 @@ extension FetchWire {
         send(ask, isParallel: false, context)
     }
 
-    mutating func send(_ ask: RangeRequest, isParallel: Bool, _ context: FetchContext) {
-        let ask = frame.addressed(ask)
+    mutating func send(
+        _ ask: RangeRequest, isParallel: Bool, to source: String? = nil, _ context: FetchContext
+    ) {
+        let url = source ?? url
+        let ask = frame.addressed(ask, to: url)
         let key = frame.beginRequest(at: context.now.monotonic)
         assert(!segments.contains { $0.key == key }, "a request has a key of its own")
         segments.append(
@@ -82,6 +85,8 @@ extension FetchWire {
 
     private mutating func start(_ piece: SegmentPlanner.Start, _ context: FetchContext) {
         let range = piece.range
+        let source = frame.leastBusySource(segments.map(\.url), context)
+        if source != url, sendAside(piece, to: source, context) { return }
         let ask = frame.bytes.ask(
             from: range.lowerBound, to: piece.toEnd ? nil : range.upperBound,
             origin: asked(context), scheme: .http)
@@ -92,6 +97,21 @@ extension FetchWire {
             return
         }
         send(ask, isParallel: true, context)
+    }
+
+    /// Asks another source for a piece, if its bytes can be proven to belong to this file.
+    private mutating func sendAside(
+        _ piece: SegmentPlanner.Start, to source: String, _ context: FetchContext
+    ) -> Bool {
+        guard let validator = frame.bytes.state.validator,
+            var ask = RangeRequest.aside(
+                piece.range, toEnd: piece.toEnd, validator: validator,
+                checksum: frame.target.request.options.checksum)
+        else { return false }
+        ask.heldCoding = frame.bytes.state.contentCoding
+        frame.run.asked(aside: source)
+        send(ask, isParallel: true, to: source, context)
+        return true
     }
 
     /// Another sample may lead to another connection.

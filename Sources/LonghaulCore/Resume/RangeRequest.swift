@@ -11,6 +11,9 @@ package struct RangeRequest: Hashable, Sendable {
         /// Range alone, from `overlap` bytes before the missing ones: these, the total and the
         /// header fields must all match.
         case overlap
+        /// Range alone, of bytes before which none is held: the total must agree, and the digest of the
+        /// whole file proves in the end.
+        case digest
         /// FTP and SFTP: an offset, `overlap` bytes before the missing ones: these, size and
         /// modification time must all be equal. A time has whole seconds, and may be set.
         case sizeAndTime
@@ -46,6 +49,8 @@ package struct RangeRequest: Hashable, Sendable {
     package var heldCoding: String?
     /// The request goes to a mirror: no answer to it discards the bytes held.
     package var isForMirror = false
+    /// The request goes to another source than the one in use, beside the requests to that one.
+    package var isAside = false
     /// The file's name is not that of a page.
     package var isForNoPage = false
     /// The bytes held are of a file that another program has left: this answer proves them, or the
@@ -72,7 +77,7 @@ package struct RangeRequest: Hashable, Sendable {
 
     package var sendsRange: Bool {
         switch proof {
-        case .entityTag, .date, .overlap, .sizeAndTime: true
+        case .entityTag, .date, .overlap, .digest, .sizeAndTime: true
         case .nothingHeld, .skipping, .restarting: false
         }
     }
@@ -81,7 +86,7 @@ package struct RangeRequest: Hashable, Sendable {
     package var isConditional: Bool {
         switch proof {
         case .entityTag, .date: true
-        case .nothingHeld, .overlap, .sizeAndTime, .skipping, .restarting: false
+        case .nothingHeld, .overlap, .digest, .sizeAndTime, .skipping, .restarting: false
         }
     }
 
@@ -99,7 +104,7 @@ package struct RangeRequest: Hashable, Sendable {
         switch proof {
         case .entityTag(let value), .date(let value):
             fields.append(name: "If-Range", value: value)
-        case .nothingHeld, .overlap, .sizeAndTime, .skipping, .restarting: break
+        case .nothingHeld, .overlap, .digest, .sizeAndTime, .skipping, .restarting: break
         }
         return fields
     }
@@ -138,6 +143,25 @@ extension RangeRequest {
         ask.isExtra = isExtra
         if proof == .overlap || proof == .sizeAndTime { ask.overlap = overlap }
         if proof == .skipping { ask.end = nil }
+        return ask
+    }
+
+    /// A range for another source than the one in use, whose bytes are put beside that one's; `nil` =
+    /// nothing could prove that they belong together. The digest of the whole file does, or else an
+    /// entity tag that both sources give it.
+    package static func aside(
+        _ range: Range<Int64>, toEnd: Bool, validator: Validator, checksum: Checksum?
+    ) -> RangeRequest? {
+        guard let length = validator.length else { return nil }
+        assert(!range.isEmpty && range.upperBound <= length, "what is asked for lies in the file")
+        var ask = RangeRequest(
+            proof: .digest, position: range.lowerBound, end: toEnd ? nil : range.upperBound,
+            isExtra: true)
+        if checksum == nil, validator.digest.flatMap(DigestField.checksum) == nil {
+            guard let tag = validator.strongTag else { return nil }
+            ask.proof = .entityTag(tag.text)
+        }
+        ask.isAside = true
         return ask
     }
 

@@ -76,6 +76,7 @@ struct ResumeJudge {
     /// An entity tag is about one resource (RFC 9110 §8.8.3): what another origin calls a version
     /// proves nothing, equal or not. Length and overlap decide then.
     private func isUnderOtherName(_ answer: Validator) -> Bool {
+        if ask.isAside { return ask.proof == .digest }
         guard head.scheme == .http, pinned.isNamed else { return false }
         if pinned.origin != head.otherOrigin { return true }
         guard ask.names != .prove, case .different(let evidence) = pinned.match(answer)
@@ -109,7 +110,7 @@ struct ResumeJudge {
         switch ask.proof {
         case .nothingHeld: return ResumeJudgement(.fresh(answer, length: bodyEnd(answer)))
         case .restarting(let reason): return ResumeJudgement(.restart(reason, answer))
-        case .entityTag, .date, .overlap, .sizeAndTime, .skipping: break
+        case .entityTag, .date, .overlap, .digest, .sizeAndTime, .skipping: break
         }
         return ask.isExtra ? fullForSegment(answer) : fullForResume(answer)
     }
@@ -261,6 +262,10 @@ struct ResumeJudge {
             // Stored, then, is neither tag nor date that came back: the length has to speak.
             if match == .unknown, !comparesAll, answer.length == nil {
                 return unusable(.total)
+            }
+        case .digest:
+            if answer.length == nil || answer.length != pinned.length {
+                return ResumeJudgement(.restartFromZero(.nothingToProve))
             }
         case .sizeAndTime:
             if answer.length != pinned.length || match == .unknown {

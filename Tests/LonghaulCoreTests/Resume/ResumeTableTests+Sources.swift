@@ -142,6 +142,54 @@ extension ResumeTableTests {
         .fail(FailureTable.mirror(reason))
     }
 
+    /// Asked for a part beside the source in use.
+    static func aside(_ proof: RangeRequest.Proof, toMirror: Bool = true) -> RangeRequest {
+        var ask = ask(proof, position: 700, end: 800, isExtra: true)
+        ask.isAside = true
+        ask.isForMirror = toMirror
+        return ask
+    }
+
+    static let byDigest = aside(.digest)
+    static let byEqualTag = aside(.entityTag("\"v1\""))
+    static let piece = ResumeDecision.append(BodyPlan(position: 700, end: 800))
+    static let redirected: Validator = {
+        var validator = strong
+        validator.origin = "http://node:80"
+        return validator
+    }()
+
+    static let asideRows = [
+        Row(
+            "beside: the same tag", byEqualTag, strong,
+            head(206, "Content-Range: bytes 700-799/1000", tagField), piece),
+        Row(
+            "beside: the same tag of a node of the own URL", byEqualTag, redirected,
+            head(206, "Content-Range: bytes 700-799/1000", tagField), piece),
+        Row(
+            "beside: the same tag and another length", byEqualTag, strong,
+            head(206, "Content-Range: bytes 700-799/1001", tagField), useless(.changed(.length))),
+        Row(
+            "beside: another tag", byEqualTag, strong,
+            head(200, "ETag: \"v2\"", "Content-Length: 1000"), useless(.changed(.etag))),
+        Row(
+            "beside: the own URL has another tag", aside(.entityTag("\"v1\""), toMirror: false),
+            strong, head(200, "ETag: \"v2\"", "Content-Length: 1000"),
+            .restartFromZero(.changed(.etag))),
+        Row(
+            "beside: the digest proves what has another tag", byDigest, strong,
+            head(206, "Content-Range: bytes 700-799/1000", "ETag: \"v2\""), piece),
+        Row(
+            "beside: another length proves no digest", byDigest, strong,
+            head(206, "Content-Range: bytes 700-799/1001"), useless(.changed(.length))),
+        Row(
+            "beside: no length proves no digest", byDigest, strong,
+            head(206, "Content-Range: bytes 700-799/*"), useless(.nothingToProve)),
+        Row(
+            "beside: the whole", byDigest, strong, head(200, "Content-Length: 1000"),
+            .dropSegment),
+    ]
+
     static let mirrorRows = [
         Row(
             "a mirror goes on", mirror(byOverlap), lengthOnly,
