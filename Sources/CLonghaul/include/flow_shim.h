@@ -15,6 +15,9 @@ typedef struct lh_turn {
     int64_t notices;  // requests whose `noticed` was set since the loop last checked
     int rests;        // set whenever a flow's `rests_until` is
     lh_budget *budget;
+    struct lh_flow *gathering;  // whose bytes are in `gathered`; NULL = there are none
+    uint8_t *gathered;          // owned by the turn; NULL until a body comes
+    size_t gathered_length;
 } lh_turn;
 
 enum lh_flow_state {
@@ -95,7 +98,7 @@ typedef struct lh_flow {
     int fd;
     int64_t skip;       // bytes still to drop
     int64_t compare;    // bytes still to compare
-    int64_t position;   // file offset of the next byte to compare or write
+    int64_t position;   // file offset of the next byte to compare or gather
     int64_t end;        // no byte at or after this offset is written; -1 = unbounded
     int64_t stop_at;    // as `end`, but reaching it is success; -1 = unbounded
     int64_t written;    // bytes written
@@ -125,6 +128,9 @@ typedef struct lh_flow {
     int64_t asked_since;  // monotonic nanoseconds of the first time in that turn
 } lh_flow;
 
+// Writes what has been gathered. To be called before anything is concluded from what a flow has
+// written. Returns the flow if its disk has failed: its `outcome` says so.
+lh_flow *lh_turn_write(lh_turn *turn);
 // Makes the handle send what the flow's `upload` says, and copies the bytes of its own.
 int lh_flow_send(
     lh_flow *flow, CURL *easy, const uint8_t *before, size_t before_length, const uint8_t *after,

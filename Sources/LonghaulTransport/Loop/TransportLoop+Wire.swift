@@ -48,6 +48,7 @@ extension TransportLoop {
         if curl_multi_perform(multi, &running) != CURLM_OK {
             for handle in handles.active.reversed() { finish(handle, .noMemory) }
         }
+        let failed = lh_turn_write(turn)
         var code = CURLE_OK
         while let easy = lh_multi_next_done(multi, &code) {
             guard let owner = lh_easy_getinfo_private(easy) else { continue }
@@ -55,10 +56,15 @@ extension TransportLoop {
             handle.running?.hop.isOver = true
             complete(handle, code)
         }
+        // No further piece may come, which would end it.
+        guard let owner = failed?.pointee.owner else { return }
+        let handle = Unmanaged<EasyHandle>.fromOpaque(owner).takeUnretainedValue()
+        if handle.running != nil { complete(handle, CURLE_WRITE_ERROR) }
     }
 
     /// Handles the end of a transfer that libcurl has reported.
     func complete(_ handle: EasyHandle, _ code: CURLcode) {
+        lh_turn_write(turn)
         switch handle.completion(code) {
         case .ended(let failure):
             finish(handle, failure)
@@ -89,6 +95,7 @@ extension TransportLoop {
     /// Over FTP and SFTP libcurl ends the session within the call and waits for the answer, on a
     /// dead connection for a quarter of an hour: so the sockets are shut down first.
     func finish(_ handle: EasyHandle, _ failure: WireFailure?) {
+        lh_turn_write(turn)
         lh_flow_drain(handle.flow.pointer, handle.curl.pointer)
         if handle.running?.hop.isOver != true, !handle.url.beginsIgnoringCase(with: "http") {
             lh_flow_cut(handle.flow.pointer, handle.curl.pointer)

@@ -71,6 +71,7 @@ final class TransportLoop {
         handles.dropSpare()
         curl_multi_cleanup(multi)
         yieldDriver.pools.close()
+        free(turn.pointee.gathered)
         turn.deallocate()
     }
 
