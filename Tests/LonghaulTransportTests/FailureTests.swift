@@ -241,6 +241,14 @@ struct FailureTests {
         #expect(outcome.end.writtenThrough == 0)
     }
 
+    /// No further piece comes that could end the request.
+    @Test func aFullDiskIsToldBeforeTheEnd() async throws {
+        let begun = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nthe beginning"
+        let outcome = try await run([.send(begun), .hang], on: PartFile(path: "/dev/full"))
+        #expect(outcome.failure == .disk(errno: ENOSPC))
+        #expect(outcome.end.writtenThrough == 0)
+    }
+
     @Test func aDiskErrorAfterAHoldIsTold() async throws {
         let server = try ScriptedServer { _ in [answer(body: [1, 2, 3])] }
         let wire = try Wire()
