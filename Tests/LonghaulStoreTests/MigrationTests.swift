@@ -1,14 +1,13 @@
 import Foundation
 import LonghaulCore
 import LonghaulTestSupport
-import Synchronization
 import Testing
 
 @testable import LonghaulStore
 
 /// Stores of earlier versions are migrated; a version that only these tests know is the next one.
 @Suite struct MigrationTests {
-    private static let next = Migration(
+    static let next = Migration(
         versions: Migration.released.versions + [
             [
                 "ALTER TABLE transfer ADD COLUMN mark INTEGER NOT NULL DEFAULT 7",
@@ -77,48 +76,47 @@ import Testing
         #expect(try store.transfers.counts().values.reduce(0, +) == 3)
     }
 
-    /// The files after each step are those that `kill -9` leaves there: all that SQLite has written
-    /// by then, and no lock.
-    @Test func aProcessThatIsKilledLeavesTheOldStoreOrTheNewOne() throws {
-        let scratch = try made()
-        let left = Mutex<[(step: String, directory: String)]>([])
-        defer { left.withLock { $0 }.forEach { Scratch.remove($0.directory) } }
-        var schema = Self.next
-        let source = scratch.directory
-        defer { withExtendedLifetime(scratch) {} }
-        schema.afterStep = { step in
-            guard let target = try? Scratch.directory() else { return }
-            // Another process copies: closing a file of this one would drop SQLite's locks.
-            let copying = Process()
-            copying.executableURL = URL(fileURLWithPath: "/bin/cp")
-            copying.arguments = ["-a", source + "/.", target]
-            try? copying.run()
-            copying.waitUntilExit()
-            left.withLock { $0.append((step, target)) }
-        }
-        try open(source, .existing, schema).close()
-        let found = left.withLock { $0 }
-        let isNew = ["copy": false, "statement": false, "version": false]
-        #expect(
-            found.map(\.step)
-                == [
-                    "copy", "statement", "statement", "statement", "version", "commit",
-                    "checkpoint",
-                ])
-        for (step, directory) in found {
-            let probe = try Connection(path: directory + "/queue.sqlite")
-            let version = try probe.userVersion()
-            try probe.close()
-            let wanted = isNew[step, default: true] ? Self.newest : Migration.released.latest
-            #expect(version == wanted, "\(step)")
-            let store = try open(directory)
-            #expect(try store.version() == Self.newest, "\(step)")
-            #expect(try notes(store) == ["/d/1", "/d/2", "/d/3"], "\(step)")
-            #expect(try store.faults(limit: 1).isEmpty, "\(step)")
-            #expect(try store.stray().isEmpty, "\(step)")
-            try store.close()
-            #expect(try header(StoreLocation(directory: directory)) == Self.newest, "\(step)")
-        }
+    /// A process is killed by SIGKILL at each step of a migration of the released store: a later one
+    /// finds the old store or the new one, whole.
+    @Test(arguments: MigrationStep.allCases)
+    func aKilledProcessLeavesTheOldStoreOrTheNewOne(at step: MigrationStep) throws {
+        let directory = try released()
+        defer { Scratch.remove(directory) }
+        let counts = try countsOfAll(directory)
+        let process = Process()
+        process.executableURL = try URL(
+            fileURLWithPath: FileManager.default.destinationOfSymbolicLink(
+                atPath: "/proc/self/exe"))
+        process.arguments = [
+            "--testing-library", "swift-testing", "--filter", "MigratingProcess",
+        ]
+        process.environment = ProcessInfo.processInfo.environment.merging([
+            MigratingProcess.directory: directory, MigratingProcess.step: step.rawValue,
+        ]) { $1 }
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationReason == .uncaughtSignal)
+        #expect(process.terminationStatus == SIGKILL)
+        let probe = try Connection(path: directory + "/queue.sqlite")
+        let version = try probe.userVersion()
+        try probe.close()
+        #expect(version == (step.isNew ? Self.newest : Migration.released.latest))
+        let store = try open(directory)
+        #expect(try store.version() == Self.newest)
+        #expect(try notes(store).count == counts.values.reduce(0, +))
+        #expect(try store.transfers.counts() == counts)
+        #expect(try store.faults(limit: 1).isEmpty)
+        #expect(try store.stray().isEmpty)
+        try store.close()
+        #expect(try header(StoreLocation(directory: directory)) == Self.newest)
+    }
+
+    private func countsOfAll(_ directory: String) throws -> [TransferState: Int] {
+        let store = try Store.openToShow(directory: directory)
+        defer { try? store.close() }
+        return try store.transfers.counts()
     }
 
     @Test func manyOpenersMigrateOnce() async throws {
@@ -244,5 +242,31 @@ import Testing
             }
             #expect(count ?? 0 > 0, "\(table)")
         }
+    }
+}
+
+/// The steps of the migration to the version that only these tests know.
+enum MigrationStep: String, CaseIterable {
+    case copy, statement, version, commit, checkpoint
+
+    /// The new version is there when it has been taken.
+    var isNew: Bool { self == .commit || self == .checkpoint }
+}
+
+/// What the process does that is started to be killed while it migrates.
+@Suite struct MigratingProcess {
+    static let directory = "LONGHAUL_TEST_MIGRATE"
+    static let step = "LONGHAUL_TEST_MIGRATE_STEP"
+
+    @Test(.enabled(if: ProcessInfo.processInfo.environment[directory] != nil, "runs in a process of its own"))
+    func isKilled() throws {
+        let environment = ProcessInfo.processInfo.environment
+        let directory = try #require(environment[Self.directory])
+        let last = environment[Self.step]
+        var schema = MigrationTests.next
+        schema.afterStep = { step in
+            if step == last { kill(getpid(), SIGKILL) }
+        }
+        _ = try Store.open(directory: directory, mode: .existing, schema: schema)
     }
 }
