@@ -257,12 +257,12 @@ enum MigrationStep: String, CaseIterable {
 @Suite struct MigratingProcess {
     static let directory = "LONGHAUL_TEST_MIGRATE"
     static let step = "LONGHAUL_TEST_MIGRATE_STEP"
+    private static let environment = ProcessInfo.processInfo.environment
 
-    @Test(.enabled(if: ProcessInfo.processInfo.environment[directory] != nil, "runs in a process of its own"))
+    @Test(.enabled(if: environment[directory] != nil, "runs in a process of its own"))
     func isKilled() throws {
-        let environment = ProcessInfo.processInfo.environment
-        let directory = try #require(environment[Self.directory])
-        let last = environment[Self.step]
+        let directory = try #require(Self.environment[Self.directory])
+        let last = Self.environment[Self.step]
         var schema = MigrationTests.next
         schema.afterStep = { step in
             if step == last { kill(getpid(), SIGKILL) }
