@@ -38,8 +38,7 @@ struct Get: ConsoleCommand {
         name: .customShort("c"), help: "Accepted: a transfer always goes on from its bytes.")
     var goesOn = false
 
-    @Flag(name: .shortAndLong, help: "No progress.")
-    var quiet = false
+    @OptionGroup var report: ReportOptions
 
     @Option(
         name: [.customShort("j"), .long],
@@ -48,11 +47,10 @@ struct Get: ConsoleCommand {
             valueName: "n"))
     var parallel: Int?
 
-    @OptionGroup var report: ReportOptions
     @OptionGroup var request: RequestOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
-    var isQuiet: Bool { quiet }
+    var isQuiet: Bool { report.quiet }
 
     func validate() throws {
         try list.check(request.place)

@@ -52,9 +52,6 @@ struct Upload: ConsoleCommand, CommonOptions {
 
     @OptionGroup var report: ReportOptions
 
-    @Flag(name: .shortAndLong, help: "No progress.")
-    var quiet = false
-
     @OptionGroup var start: StartOptions
     @OptionGroup(title: "Upload") var sending: FieldOptions<UploadFields>
     @OptionGroup(title: "Session") var owner: HostOptions
@@ -64,7 +61,7 @@ struct Upload: ConsoleCommand, CommonOptions {
     @OptionGroup(title: "Transfer") var transfer: FieldOptions<TransferFields>
     @OptionGroup(title: "Output") var output: OutputOptions
 
-    var isQuiet: Bool { quiet }
+    var isQuiet: Bool { report.quiet }
 
     func validate() throws {
         if input == nil ? words.count < 2 : !words.isEmpty {

@@ -20,7 +20,11 @@ struct ShardOptions: ParsableArguments {
 }
 
 /// The report of a command that waits for its transfers.
+/// What is told while transfers run, and when they have ended.
 struct ReportOptions: ParsableArguments {
+    @Flag(name: .shortAndLong, help: "No progress.")
+    var quiet = false
+
     @Option(
         name: .customLong("report"),
         help: ArgumentHelp(
