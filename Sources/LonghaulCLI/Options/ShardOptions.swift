@@ -19,7 +19,6 @@ struct ShardOptions: ParsableArguments {
     var part: Shard? { shard.flatMap { Shard($0) } }
 }
 
-/// The report of a command that waits for its transfers.
 /// What is told while transfers run, and when they have ended.
 struct ReportOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "No progress.")
