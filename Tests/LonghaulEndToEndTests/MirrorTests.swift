@@ -110,13 +110,13 @@ import Testing
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
             try await LoopbackServer.run { mirror in
-                let url = server.url("a?size=12M&seed=4&etag=v1&rate=6M")
+                let url = server.url("a?size=24M&seed=4&etag=v1&rate=6M")
                 let file = try server.expected(url)
                 let digest = ["--checksum", "sha256:\(file.sha256)"]
                 let get = try await home.start(
                     [
                         "get", "-q", url, "-o", home.file("a"), "--connections", "2", "--mirror",
-                        mirror.url("a?size=12M&seed=5&etag=v2&rate=6M"),
+                        mirror.url("a?size=24M&seed=5&etag=v2&rate=6M"),
                     ] + (hasDigest ? digest : [])
                 ).wait()
                 #expect(get.status == 0, "\(get.errors)")

@@ -321,10 +321,13 @@ struct SharingTests {
     @Test func whatWasCountedStaysCounted() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
+            // The whole takes 10 s, over one connection.
             let url = server.url("a.bin?size=8M&etag=v1&seed=2&rate=800K")
-            _ = try await home.run(
-                "enqueue", "--no-start", url, "-o", "a", "--deadline", "5s")
-            _ = try await home.run("enqueue", "--no-start", url, "-o", "b")
+            let one = ["--connections", "1"]
+            for options in [["-o", "a", "--deadline", "5s"], ["-o", "b"]] {
+                let command = ["enqueue", "--no-start", url] + one + options
+                #expect(try await home.start(command).wait().status == 0)
+            }
             let engine = try home.start("daemon")
             var most = 0
             try await eventually("its deadline has passed") {

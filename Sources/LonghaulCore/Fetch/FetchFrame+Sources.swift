@@ -105,8 +105,8 @@ extension FetchFrame {
 
     // MARK: - Several sources at once
 
-    /// The source with the fewest requests of those that may bring bytes of this file now, the one in
-    /// use first.
+    /// The source with the fewest requests of those that may bring bytes of this file now; the one
+    /// in use first.
     ///
     /// - Parameter busy: The URLs of the requests on the wire.
     func leastBusySource(_ busy: [String], _ context: FetchContext) -> String {
@@ -121,6 +121,34 @@ extension FetchFrame {
             best = (other, requests)
         }
         return best.url
+    }
+
+    /// The request for a piece from another source; `nil` = nothing could prove its bytes.
+    mutating func askAside(
+        _ piece: SegmentPlanner.Start, of source: String
+    ) -> RangeRequest? {
+        guard let validator = bytes.state.validator,
+            var ask = RangeRequest.aside(
+                piece, validator: validator, checksum: target.request.options.checksum)
+        else { return nil }
+        ask.heldCoding = bytes.state.contentCoding
+        run.asked(aside: source)
+        return ask
+    }
+
+    /// Another source has ended its part, or has failed: then it is left alone for the rest of the
+    /// run, and what it owes is asked for again. Returns a failure that has nothing to do with it.
+    mutating func settleAside(_ ended: EndedRequest, _ context: FetchContext) -> Failure? {
+        let (segment, failure) = (ended.segment, ended.failure)
+        if failure?.kind == .waitForStorage || failure?.kind == .localFault { return failure }
+        let wasStopped = ended.end.failure == .stopped && !segment.isGivenUp
+        let isOfUse =
+            segment.hasWritten && failure == nil || segment.hasBroughtAPiece || wasStopped
+        if !isOfUse || segment.isGivenUp {
+            run.refuse(aside: segment.url)
+            if let failure { blame(failure, of: segment.url, context) }
+        }
+        return nil
     }
 
     /// The rates of sources at other origins that may be asked.

@@ -38,14 +38,13 @@ extension FetchWire {
 
     /// While the fetch moves: what is asked instead, or what else there is to do.
     mutating func next(after ended: EndedRequest, _ context: FetchContext) -> WireOutcome? {
-        let (segment, failure) = (ended.segment, ended.failure)
+        let segment = ended.segment
+        let failure = segment.ask.isAside ? frame.settleAside(ended, context) : ended.failure
         frame.bytes.learnEnd(ended)
         if frame.bytes.isWhole, fromZero == nil, failure == nil || failure?.kind == .transient {
             return wholeOnWire(context)
         } else if slowness != nil {
             return elsewhere(context)
-        } else if segment.ask.isAside, failure?.kind.isOfThisMachine != true {
-            return endedAside(ended, context)
         } else if let failure {
             return failed(failure, segment, context)
         } else if !segments.isEmpty {
@@ -123,23 +122,6 @@ extension FetchWire {
         }
     }
 
-    /// A source beside the one in use has ended its part, or failed: then it is left alone from now on,
-    /// and what it owes is asked for again.
-    private mutating func endedAside(
-        _ ended: EndedRequest, _ context: FetchContext
-    ) -> WireOutcome? {
-        let segment = ended.segment
-        let hasDoneItsPart = segment.hasWritten && ended.failure == nil
-        let wasStopped = ended.end.failure == .stopped && !segment.isGivenUp
-        if !hasDoneItsPart, !wasStopped, !segment.hasBroughtAPiece || segment.isGivenUp {
-            frame.run.refuse(aside: segment.url)
-            if let failure = ended.failure { frame.blame(failure, of: segment.url, context) }
-        }
-        if segments.isEmpty { return askInTime(context) }
-        split(context)
-        return nil
-    }
-
     private mutating func askInTime(_ context: FetchContext) -> WireOutcome? {
         if let pause = frame.pause(at: context.now.wall) { return .leave(.pause(pause)) }
         askNext(context)
@@ -206,14 +188,6 @@ extension WireOutcome {
 }
 
 extension FailureClass {
-    /// A failure that has nothing to do with the source that was asked.
-    fileprivate var isOfThisMachine: Bool {
-        switch self {
-        case .waitForStorage, .localFault: true
-        case .transient, .needsInput, .permanent, .restartFromZero: false
-        }
-    }
-
     /// Another request may fare better while this one's fetch goes on.
     fileprivate var isAboutTheRequest: Bool {
         switch self {

@@ -86,7 +86,9 @@ extension FetchWire {
     private mutating func start(_ piece: SegmentPlanner.Start, _ context: FetchContext) {
         let range = piece.range
         let source = frame.leastBusySource(segments.map(\.url), context)
-        if source != url, sendAside(piece, to: source, context) { return }
+        if source != url, let ask = frame.askAside(piece, of: source) {
+            return send(ask, isParallel: true, to: source, context)
+        }
         let ask = frame.bytes.ask(
             from: range.lowerBound, to: piece.toEnd ? nil : range.upperBound,
             origin: asked(context), scheme: .http)
@@ -97,21 +99,6 @@ extension FetchWire {
             return
         }
         send(ask, isParallel: true, context)
-    }
-
-    /// Asks another source for a piece, if its bytes can be proven to belong to this file.
-    private mutating func sendAside(
-        _ piece: SegmentPlanner.Start, to source: String, _ context: FetchContext
-    ) -> Bool {
-        guard let validator = frame.bytes.state.validator,
-            var ask = RangeRequest.aside(
-                piece.range, toEnd: piece.toEnd, validator: validator,
-                checksum: frame.target.request.options.checksum)
-        else { return false }
-        ask.heldCoding = frame.bytes.state.contentCoding
-        frame.run.asked(aside: source)
-        send(ask, isParallel: true, to: source, context)
-        return true
     }
 
     /// Another sample may lead to another connection.

@@ -11,8 +11,8 @@ package struct RangeRequest: Hashable, Sendable {
         /// Range alone, from `overlap` bytes before the missing ones: these, the total and the
         /// header fields must all match.
         case overlap
-        /// Range alone, of bytes before which none is held: the total must agree, and the digest of the
-        /// whole file proves in the end.
+        /// Range alone, of bytes before which none is held: the total must agree, and the digest of
+        /// the whole file proves in the end.
         case digest
         /// FTP and SFTP: an offset, `overlap` bytes before the missing ones: these, size and
         /// modification time must all be equal. A time has whole seconds, and may be set.
@@ -146,17 +146,17 @@ extension RangeRequest {
         return ask
     }
 
-    /// A range for another source than the one in use, whose bytes are put beside that one's; `nil` =
-    /// nothing could prove that they belong together. The digest of the whole file does, or else an
-    /// entity tag that both sources give it.
-    package static func aside(
-        _ range: Range<Int64>, toEnd: Bool, validator: Validator, checksum: Checksum?
+    /// A piece for another source than the one in use, whose bytes are put beside that one's;
+    /// `nil` = nothing could prove that they belong together. The digest of the whole file does, or
+    /// else an entity tag that both sources give it.
+    static func aside(
+        _ piece: SegmentPlanner.Start, validator: Validator, checksum: Checksum?
     ) -> RangeRequest? {
         guard let length = validator.length else { return nil }
-        assert(!range.isEmpty && range.upperBound <= length, "what is asked for lies in the file")
+        assert(piece.range.upperBound <= length, "what is asked for lies in the file")
         var ask = RangeRequest(
-            proof: .digest, position: range.lowerBound, end: toEnd ? nil : range.upperBound,
-            isExtra: true)
+            proof: .digest, position: piece.range.lowerBound,
+            end: piece.toEnd ? nil : piece.range.upperBound, isExtra: true)
         if checksum == nil, validator.digest.flatMap(DigestField.checksum) == nil {
             guard let tag = validator.strongTag else { return nil }
             ask.proof = .entityTag(tag.text)

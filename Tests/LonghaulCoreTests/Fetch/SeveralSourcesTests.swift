@@ -136,7 +136,6 @@ import Testing
         script.answer(part(ask, "\"other\""), to: 1)
         script.ended(through: Self.total, received: Self.total - ask.position, of: 1)
         script.ended(through: ask.position, received: ask.position, of: 0)
-        for case .sync(let token, _, _) in script.effects { script.event(.synced(token: token)) }
         script.event(.mismatched(Self.digest, actual: "1", keptAt: "/d/f.longhaul-bad"))
         guard case .queued? = script.outcome else {
             Issue.record("\(script.writes)")

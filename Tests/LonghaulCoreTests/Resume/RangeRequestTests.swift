@@ -56,7 +56,7 @@ import Testing
         #expect(ask.headers["Range"] == (ask.sendsRange ? "bytes=\(startKiB * Self.kib)-" : nil))
         switch proof {
         case .entityTag(let value), .date(let value): #expect(ask.headers["If-Range"] == value)
-        case .nothingHeld, .overlap, .sizeAndTime, .skipping, .restarting:
+        case .nothingHeld, .overlap, .digest, .sizeAndTime, .skipping, .restarting:
             #expect(ask.headers["If-Range"] == nil)
         }
     }
