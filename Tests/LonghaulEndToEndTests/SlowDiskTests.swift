@@ -17,7 +17,7 @@ struct SlowDiskTests {
             }
             let part = home.file(".slow.1.longhaul-part")
             let run = try home.through(
-                Strace.inject("pwrite64", "delay_enter=50000", on: [part])
+                Strace.inject("pwrite64", "delay_enter=500000", on: [part])
             ).start("run")
             try await eventually("the fast one is there") {
                 FileManager.default.fileExists(atPath: home.file("fast"))

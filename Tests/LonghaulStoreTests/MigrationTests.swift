@@ -76,8 +76,8 @@ import Testing
         #expect(try store.transfers.counts().values.reduce(0, +) == 3)
     }
 
-    /// A process is killed by SIGKILL at each step of a migration of the released store: a later one
-    /// finds the old store or the new one, whole.
+    /// A process is killed at each step of a migration of the released store: a later one finds the
+    /// old store or the new one, whole.
     @Test(arguments: MigrationStep.allCases)
     func aKilledProcessLeavesTheOldStoreOrTheNewOne(at step: MigrationStep) throws {
         let directory = try released()

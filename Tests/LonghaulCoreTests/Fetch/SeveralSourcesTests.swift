@@ -39,6 +39,10 @@ import Testing
         script.machine.have.contains(position..<position + 1)
     }
 
+    private func settle(_ script: inout Script) {
+        for case .sync(let token, _, _) in script.effects { script.event(.synced(token: token)) }
+    }
+
     // MARK: Who is asked
 
     @Test func theLeastBusyIsAsked() {
@@ -135,7 +139,13 @@ import Testing
         let ask = script.asks[1].ask
         script.answer(part(ask, "\"other\""), to: 1)
         script.ended(through: Self.total, received: Self.total - ask.position, of: 1)
+        settle(&script)
+        // What is left of the first half was halved again.
+        try #require(script.asks.count == 3)
         script.ended(through: ask.position, received: ask.position, of: 0)
+        settle(&script)
+        script.ended(.stopped, through: script.asks[2].ask.position, received: 0, of: 2)
+        settle(&script)
         script.event(.mismatched(Self.digest, actual: "1", keptAt: "/d/f.longhaul-bad"))
         guard case .queued? = script.outcome else {
             Issue.record("\(script.writes)")
