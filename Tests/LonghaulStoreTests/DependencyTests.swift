@@ -172,5 +172,7 @@ import Testing
             try tx.transfers.setQueued(second, readyAt: .start + 5, now: .start)
             verify(try tx.transfers.claim(second, now: .start + 5) != nil)
         }
+        let shown = try #require(try scratch.store.transfers.find(second, now: .start))
+        #expect(!shown.arePreferencesWaived && !shown.runsNow)
     }
 }

@@ -95,8 +95,11 @@ struct TransferRows {
                 work.request, usesNetwork: work.eligibility.usesNetwork, begin: begin,
                 deadline: work.deadline, waitsForTransfers: false)
             try connection.run(
-                "UPDATE transfer SET eligibility = ?2, waiveAt = ?3, waiveBy = ?4 WHERE id = ?1",
-                id, calendars.stored(schedule.eligibility), schedule.waiver?.checkAt,
+                """
+                UPDATE transfer SET schedule = ?2, eligibility = ?3, waiveAt = ?4, waiveBy = ?5 \
+                WHERE id = ?1
+                """, id, calendars.stored(schedule.asked),
+                calendars.stored(schedule.eligibility), schedule.waiver?.checkAt,
                 schedule.waiver?.by)
         }
     }
