@@ -42,8 +42,10 @@ struct RPCReads: Sendable {
                 let active = try queue.queue.newest([.running])
                 return .array(active.reversed().map { RPCStatus($0).json(parameters.keys(0)) })
             },
-            "aria2.tellWaiting": { try slice([.waiting, .paused], $0) },
-            "aria2.tellStopped": { try slice([.completed, .failed, .cancelled], $0) },
+            "aria2.tellWaiting": { try slice(queue.aria.waiting(), $0) },
+            "aria2.tellStopped": {
+                try slice(queue.queue.newest([.completed, .failed, .cancelled]).reversed(), $0)
+            },
             "aria2.getUris": { RPCStatus(try transfer($0)).uris },
             "aria2.getFiles": { RPCStatus(try transfer($0)).files },
             "aria2.getServers": { RPCStatus(try transfer($0)).servers },
@@ -73,12 +75,11 @@ struct RPCReads: Sendable {
     }
 
     private func slice(
-        _ states: Set<TransferState>, _ parameters: RPCParameters
+        _ transfers: [Transfer], _ parameters: RPCParameters
     ) throws -> JSONPayload {
         let (offset, count) = (try parameters.integer(0), try parameters.integer(1))
-        let newestFirst = try queue.queue.newest(states)
         return .array(
-            RPCSlice.of(newestFirst.reversed(), offset: offset, count: count).map {
+            RPCSlice.of(transfers, offset: offset, count: count).map {
                 RPCStatus($0).json(parameters.keys(2))
             })
     }
@@ -120,6 +121,8 @@ extension TransferQueue {
 }
 
 extension ServedQueue {
+    var aria: AriaQueue { AriaQueue(queue, limit: Limits.rpcListMaximum) }
+
     /// Records one request.
     ///
     /// - Throws: `destinationExists` where its file is there and is to be skipped.
