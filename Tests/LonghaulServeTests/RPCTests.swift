@@ -36,6 +36,41 @@ import Testing
         try await again.stop()
     }
 
+    /// A name that the client chooses lasts as well, until the download is removed.
+    @Test func gidsMayBeChosen() async throws {
+        let home = try LonghaulHome()
+        var served = try await ServedHome.start(home)
+        func add(_ gid: String) throws -> JSONValue {
+            try served.call(
+                "aria2.addUri",
+                #"[["http://127.0.0.1:9/a"],{"pause":"true","gid":"\#(gid)"}]"#)
+        }
+        func status(_ gid: String, _ key: String) throws -> JSONValue {
+            try served.call("aria2.tellStatus", #"["\#(gid)"]"#)[key]
+        }
+        #expect(try add("2089B05EcCa3d829") == "2089b05ecca3d829")
+        #expect(try status("2089b05ecca3d829", "status") == "paused")
+        #expect(try status("2089B05ECCA3D829", "gid") == "2089b05ecca3d829")
+        #expect(try status("1", "gid") == "2089b05ecca3d829")
+        #expect(try add("2089b05ecca3d829")["message"].string?.contains("already used") == true)
+        // It is another download of the same, as it is with aria2.
+        #expect(try add("ffffffffffffffff") == "ffffffffffffffff")
+        for odd in ["2089b05ecca3d82", "2089b05ecca3d82g", "0000000000000007", ""] {
+            #expect(try add(odd)["code"] == 1, "\(odd)")
+        }
+        #expect(try status("2089b05ecca3d820", "code") == 1)
+        try await served.stop()
+        served = try await ServedHome.start(home)
+        let listed = try served.call("aria2.tellWaiting", #"[0,9,["gid"]]"#)
+        #expect(listed.items.map { $0["gid"] } == ["2089b05ecca3d829", "ffffffffffffffff"])
+        #expect(try served.call("aria2.remove", #"["2089b05ecca3d829"]"#) == "2089b05ecca3d829")
+        let removed = try served.call("aria2.removeDownloadResult", #"["2089b05ecca3d829"]"#)
+        #expect(removed == "OK", "\(removed)")
+        #expect(try add("2089b05ecca3d829") == "2089b05ecca3d829")
+        #expect(try status("3", "gid") == "2089b05ecca3d829")
+        try await served.stop()
+    }
+
     @Test(arguments: [
         ("{", 500, -32700), ("1", 400, -32600), ("{}", 400, -32600),
         (#"{"id":1,"method":1}"#, 400, -32600),

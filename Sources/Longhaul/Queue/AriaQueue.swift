@@ -2,8 +2,8 @@ package import LonghaulCore
 internal import LonghaulPlatform
 internal import LonghaulStore
 
-/// The queue as clients of aria2's JSON-RPC have it: in an order that they change. Throws
-/// `storeUnavailable`.
+/// The queue as clients of aria2's JSON-RPC have it: in an order that they change, and with names
+/// that they choose. Throws `storeUnavailable`.
 package struct AriaQueue: Sendable {
     private let queue: TransferQueue
     /// Of a longer queue the newest transfers are seen.
@@ -12,6 +12,11 @@ package struct AriaQueue: Sendable {
     package init(_ queue: TransferQueue, limit: Int) {
         self.queue = queue
         self.limit = limit
+    }
+
+    /// Finds the transfer to which a client has given a gid (``TransferOptions/gid``).
+    package func transfer(gid: String) throws(LonghaulError) -> TransferID? {
+        try queue.store.transfers.find(gid: gid)
     }
 
     /// Waiting and paused transfers in the order of their turns: by priority, then by place, which

@@ -40,19 +40,21 @@ struct RPCChanges: Sendable {
     @Sendable
     private func add(_ parameters: RPCParameters) throws -> JSONPayload {
         let given = parameters.options(1)
-        let request = try options.request(try parameters.strings(0), given)
+        var request = try options.request(try parameters.strings(0), given)
+        let gid = try given["gid"]?.first.map(GID.choice)
+        request.options.gid = gid
         let id = try queue.add(request)
         if given["pause"]?.first == "true" { _ = try queue.queue.pause(.ids([id])) }
-        return .string(GID.text(id))
+        return .string(GID.text(id, chosen: gid))
     }
 
     private func change(
         _ change: @escaping @Sendable (TransferSelection) throws -> [ChangeOutcome]
     ) -> RPCMethods.Method {
         { parameters in
-            let id = try queue.found(parameters).id
-            try queue.change(id, change)
-            return .string(GID.text(id))
+            let transfer = try queue.found(parameters)
+            try queue.change(transfer.id, change)
+            return .string(GID.text(transfer))
         }
     }
 

@@ -71,7 +71,7 @@ struct RPCHistory: Sendable {
         request.options.mirrors = mirrors
         request.options.headers = headers.overridden(by: request.options.headers)
         let id = try queue.add(request)
-        return ["gid": .string(GID.text(id)), "strategy": "source-uri"]
+        return ["gid": .string(GID.text(id, chosen: nil)), "strategy": "source-uri"]
     }
 }
 

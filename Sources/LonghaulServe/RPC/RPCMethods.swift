@@ -135,9 +135,14 @@ extension ServedQueue {
 
     /// The transfer of a gid.
     func found(_ parameters: RPCParameters) throws(LonghaulError) -> Transfer {
-        let id = try parameters.gid()
-        guard let transfer = try queue.transfer(id) else {
-            throw LonghaulError(.noSuchTransfer, "GID \(GID.text(id)) is not found")
+        let text = try parameters.string(0)
+        let id: TransferID?
+        switch try GID(text) {
+        case .own(let own): id = own
+        case .chosen(let gid): id = try aria.transfer(gid: gid)
+        }
+        guard let id, let transfer = try queue.transfer(id) else {
+            throw LonghaulError(.noSuchTransfer, "GID \(text) is not found")
         }
         return transfer
     }

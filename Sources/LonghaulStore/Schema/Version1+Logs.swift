@@ -153,8 +153,8 @@ extension Version1 {
         """,
         """
         CREATE TABLE setting (
-          -- told.NAME, condition.NAME, place.ID, wantedEngine, engineView, clock, world. See
-          -- docs/internals/store.md.
+          -- told.NAME, condition.NAME, place.ID, gid.GID, wantedEngine, engineView, clock, world.
+          -- See docs/internals/store.md.
           key TEXT NOT NULL UNIQUE,
           -- JSON or text.
           value TEXT NOT NULL
