@@ -129,17 +129,4 @@ import Testing
         guard let name = schema["$ref"].string?.split(separator: "/").last else { return schema }
         return document["components"]["schemas"][String(name)]
     }
-
-    @Test func metricsCanBeScraped() async throws {
-        let served = try await ServedHome.start()
-        let request = #"{"url":"http://127.0.0.1:9/a","earliestBegin":"2099-01-01T00:00:00Z"}"#
-        _ = try served.send("POST", "/v1/transfers", request)
-        let answer = try served.send("GET", "/metrics")
-        #expect(answer.head.contains("application/openmetrics-text"))
-        #expect(answer.body.contains("longhaul_transfers{state=\"waiting\"} 1.0\n"))
-        #expect(
-            answer.body.contains("longhaul_waiting_transfers{reason=\"earliestBegin\"} 1.0\n"))
-        #expect(answer.body.hasSuffix("# EOF\n"))
-        try await served.stop()
-    }
 }

@@ -173,7 +173,7 @@ extension Router {
         ) { call in
             ServedAnswer(
                 type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
-                try Metrics.text(of: call.queue.queue))
+                try Metrics.text(of: call.queue))
         },
         Route(
             method: .GET, pattern: "/v1/openapi.json", summary: "this description",
