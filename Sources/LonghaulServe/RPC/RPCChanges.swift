@@ -43,8 +43,7 @@ struct RPCChanges: Sendable {
         var request = try options.request(try parameters.strings(0), given)
         let gid = try given["gid"]?.first.map(GID.choice)
         request.options.gid = gid
-        let id = try queue.add(request)
-        if given["pause"]?.first == "true" { _ = try queue.queue.pause(.ids([id])) }
+        let id = try queue.add(request, given)
         return .string(GID.text(id, chosen: gid))
     }
 

@@ -123,13 +123,16 @@ extension TransferQueue {
 extension ServedQueue {
     var aria: AriaQueue { AriaQueue(queue, limit: Limits.rpcListMaximum) }
 
-    /// Records one request.
+    /// Records one request, paused where its options say so.
     ///
     /// - Throws: `destinationExists` where its file is there and is to be skipped.
-    func add(_ request: TransferRequest) throws(LonghaulError) -> TransferID {
+    func add(
+        _ request: TransferRequest, _ options: [String: [String]]
+    ) throws(LonghaulError) -> TransferID {
         guard let id = try enqueue([request]).first ?? nil else {
             throw LonghaulError(.destinationExists, "the file is there already")
         }
+        if options["pause"]?.first == "true" { _ = try queue.pause(.ids([id])) }
         return id
     }
 
