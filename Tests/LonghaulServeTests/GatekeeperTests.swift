@@ -61,11 +61,27 @@ import Testing
         #expect(LikePattern.matches(text, pattern) == matches)
     }
 
-    @Test func gidsFollowFromIDs() throws {
-        #expect(GID.text(TransferID(rawValue: 255)) == "00000000000000ff")
-        #expect(try GID.id(of: "00000000000000ff") == TransferID(rawValue: 255))
-        for wrong in ["", "0", "g", "ffffffffffffffff", "00000000000000001"] {
-            #expect(throws: LonghaulError.self) { try GID.id(of: wrong) }
+    @Test func gidsFollowFromIDsUnlessTheyAreChosen() throws {
+        #expect(GID.text(TransferID(rawValue: 255), chosen: nil) == "00000000000000ff")
+        for own in ["00000000000000ff", "ff", "000000ffffffffff"] {
+            guard case .own(let id) = try GID(own) else {
+                Issue.record("\(own) is not an id")
+                continue
+            }
+            #expect(id.rawValue == Int64(own, radix: 16))
         }
+        for chosen in ["0000010000000000", "FFFFFFFFFFFFFFFF"] {
+            guard case .chosen(let gid) = try GID(chosen) else {
+                Issue.record("\(chosen) is an id")
+                continue
+            }
+            #expect(gid == chosen.lowercased())
+            #expect(try GID.choice(chosen) == gid)
+        }
+        for wrong in ["", "0", "g", "-1", "00000000000000001"] {
+            #expect(throws: LonghaulError.self) { try GID(wrong) }
+            #expect(throws: LonghaulError.self) { try GID.choice(wrong) }
+        }
+        #expect(throws: LonghaulError.self) { try GID.choice("000000ffffffffff") }
     }
 }

@@ -36,6 +36,41 @@ import Testing
         try await again.stop()
     }
 
+    /// A name that the client chooses lasts as well, until the download is removed.
+    @Test func gidsMayBeChosen() async throws {
+        let home = try LonghaulHome()
+        var served = try await ServedHome.start(home)
+        func add(_ gid: String) throws -> JSONValue {
+            try served.call(
+                "aria2.addUri",
+                #"[["http://127.0.0.1:9/a"],{"pause":"true","gid":"\#(gid)"}]"#)
+        }
+        func status(_ gid: String, _ key: String) throws -> JSONValue {
+            try served.call("aria2.tellStatus", #"["\#(gid)"]"#)[key]
+        }
+        #expect(try add("2089B05EcCa3d829") == "2089b05ecca3d829")
+        #expect(try status("2089b05ecca3d829", "status") == "paused")
+        #expect(try status("2089B05ECCA3D829", "gid") == "2089b05ecca3d829")
+        #expect(try status("1", "gid") == "2089b05ecca3d829")
+        #expect(try add("2089b05ecca3d829")["message"].string?.contains("already used") == true)
+        // It is another download of the same, as it is with aria2.
+        #expect(try add("ffffffffffffffff") == "ffffffffffffffff")
+        for odd in ["2089b05ecca3d82", "2089b05ecca3d82g", "0000000000000007", ""] {
+            #expect(try add(odd)["code"] == 1, "\(odd)")
+        }
+        #expect(try status("2089b05ecca3d820", "code") == 1)
+        try await served.stop()
+        served = try await ServedHome.start(home)
+        let listed = try served.call("aria2.tellWaiting", #"[0,9,["gid"]]"#)
+        #expect(listed.items.map { $0["gid"] } == ["2089b05ecca3d829", "ffffffffffffffff"])
+        #expect(try served.call("aria2.remove", #"["2089b05ecca3d829"]"#) == "2089b05ecca3d829")
+        let removed = try served.call("aria2.removeDownloadResult", #"["2089b05ecca3d829"]"#)
+        #expect(removed == "OK", "\(removed)")
+        #expect(try add("2089b05ecca3d829") == "2089b05ecca3d829")
+        #expect(try status("3", "gid") == "2089b05ecca3d829")
+        try await served.stop()
+    }
+
     @Test(arguments: [
         ("{", 500, -32700), ("1", 400, -32600), ("{}", 400, -32600),
         (#"{"id":1,"method":1}"#, 400, -32600),
@@ -75,7 +110,62 @@ import Testing
         #expect(odd.status == 400)
     }
 
-    @Test func urlsAndPlacesAreChanged() async throws {
+    @Test func placesAreChangedAndLast() async throws {
+        let home = try LonghaulHome()
+        var served = try await ServedHome.start(home)
+        for name in ["a", "b", "c", "d", "e", "f"] {
+            _ = try served.call(
+                "aria2.addUri", #"[["http://127.0.0.1:9/\#(name)"],{"pause":"true"}]"#)
+        }
+        _ = try served.send("PATCH", "/v1/transfers/6", #"{"priority":"high"}"#)
+        func order() throws -> String {
+            let waiting = try served.call("aria2.tellWaiting", #"[0,99,["gid"]]"#)
+            return String(waiting.items.compactMap { $0["gid"].string?.last })
+        }
+        #expect(try order() == "612345")
+        let moves: [(parameters: String, position: Int, order: String)] = [
+            (#"["5",0,"POS_SET"]"#, 1, "651234"), (#"["5",2,"POS_CUR"]"#, 3, "612534"),
+            (#"["1",-1,"POS_END"]"#, 4, "625314"), (#"["2",99,"POS_SET"]"#, 5, "653142"),
+            (#"["6",3,"POS_SET"]"#, 0, "653142"), (#"["2","1","POS_SET"]"#, 1, "625314"),
+            (#"["3",0,"POS_CUR"]"#, 3, "625314"), (#"["4",-99,"POS_CUR"]"#, 1, "642531"),
+        ]
+        for move in moves {
+            let position = try served.call("aria2.changePosition", move.parameters)
+            #expect(position == .int(move.position), "\(move)")
+            #expect(try order() == move.order, "\(move)")
+        }
+        for odd in [#"["2",0,"POS_ODD"]"#, #"["9",0,"POS_SET"]"#, #"["2","x","POS_SET"]"#] {
+            #expect(try served.call("aria2.changePosition", odd)["code"] == 1, "\(odd)")
+        }
+        try await served.stop()
+        served = try await ServedHome.start(home)
+        #expect(try order() == "642531")
+        try await served.stop()
+    }
+
+    @Test func downloadsBeginInTheirPlaces() async throws {
+        try await LoopbackServer.run { server in
+            let served = try await ServedHome.start()
+            let limit = #"[{"max-concurrent-downloads":"1"}]"#
+            #expect(try served.call("aria2.changeGlobalOption", limit) == "OK")
+            for name in ["a", "b", "c", "d"] {
+                let url = server.url("\(name).bin?size=10K")
+                _ = try served.call("aria2.addUri", #"[["\#(url)"],{"pause":"true"}]"#)
+            }
+            #expect(try served.call("aria2.changePosition", #"["4",0,"POS_SET"]"#) == 0)
+            #expect(try served.call("aria2.changePosition", #"["1",0,"POS_END"]"#) == 3)
+            #expect(try served.call("aria2.unpauseAll") == "OK")
+            try await eventually("all complete; \(served.process.errors)") {
+                try served.call("aria2.getGlobalStat")["numStopped"] == "4"
+            }
+            let events = try served.send("GET", "/v1/events").json["events"].items
+            let ends = events.filter { $0["type"] == "transferCompleted" }
+            #expect(ends.compactMap { $0["transferID"].int } == [4, 2, 3, 1])
+            try await served.stop()
+        }
+    }
+
+    @Test func urlsAndOptionsAreChanged() async throws {
         let served = try await ServedHome.start()
         for name in ["a", "b", "c"] {
             let gid = try served.call(
@@ -88,8 +178,6 @@ import Testing
         #expect(counts == [1, 2], "\(counts)")
         let uris = try served.call("aria2.getUris", #"["1"]"#)
         #expect(uris.items.map { $0["uri"] } == ["http://127.0.0.1:9/x", "http://127.0.0.1:9/y"])
-        #expect(try served.call("aria2.changePosition", #"["3",0,"POS_SET"]"#) == 0)
-        #expect(try served.send("GET", "/v1/transfers/3").json["priority"] == "high")
         let moved = try served.call("aria2.changeOption", #"["2",{"out":"z","max-tries":"3"}]"#)
         #expect(moved == "OK", "\(moved)")
         let option = try served.call("aria2.getOption", #"["2"]"#)

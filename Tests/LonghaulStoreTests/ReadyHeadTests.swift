@@ -90,6 +90,42 @@ import Testing
         #expect(seen.count == 10)
     }
 
+    @Test func whatWasMovedToTheFrontIsSeenBehindAnyQueue() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        try enqueue(scratch, 40, origin: "a", session: "one")
+        let order: [Int64] = [40] + Array(1..<40)
+        try scratch.store.wants.arrange(order.map(TransferID.init(rawValue:)))
+        let limits = ReadyLimits(total: 4, perGroup: 1)
+        let head = try scratch.turn(epoch) { try $0.ready.readyHead(limits, now: .start) }
+        #expect(head.rows.map(\.id.rawValue) == [40, 1, 2, 3])
+        #expect(head.rows.map(\.place) == [1, 2, 3, 4])
+        let none = try scratch.turn(epoch) {
+            try $0.ready.readyHead(limits, excludingOrigins: ["a"], now: .start)
+        }
+        #expect(none.rows.isEmpty)
+    }
+
+    /// Places are exchanged, and go with the transfer that has them.
+    @Test func placesGoWithTheirTransfers() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        try enqueue(scratch, 4, origin: "a", session: "one")
+        let ids = (1...4).map { TransferID(rawValue: $0) }
+        try scratch.store.wants.arrange([ids[2], ids[0], ids[1]])
+        #expect(try scratch.store.wants.places() == [ids[2]: 1, ids[0]: 2, ids[1]: 3])
+        try scratch.store.wants.arrange([ids[3], ids[1]])
+        #expect(
+            try scratch.store.wants.places() == [ids[2]: 1, ids[0]: 2, ids[3]: 3, ids[1]: 4])
+        try scratch.turn(epoch) { tx in
+            _ = try tx.transfers.claim(ids[2], now: .start)
+            try tx.transfers.complete(
+                ids[2], finalPath: "/f", numbers: TransferTotals(), now: .start)
+        }
+        try scratch.store.wants.arrange([ids[0]])
+        #expect(try scratch.store.wants.places() == [ids[0]: 2, ids[3]: 3, ids[1]: 4])
+    }
+
     /// The last of a long queue may have the least time left. One that may not start is not shown.
     @Test func aNearDeadlineIsSeenBehindAnyQueue() throws {
         let scratch = try ScratchStore()

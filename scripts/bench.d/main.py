@@ -12,12 +12,13 @@ import sys
 
 from queue_bench import Queue
 from schedule_bench import Schedules
+from serve_bench import Serve
 from servers import Nginx
 from transfers import Bench
 from upload_bench import Uploads
 
 CASES = ["http", "tls", "durable", "stream", "small", "limited", "upload", "uploads", "s3", "queue",
-         "schedules", "start", "idle", "yield"]
+         "serve", "schedules", "start", "idle", "yield"]
 
 
 def main():
@@ -49,7 +50,8 @@ def main():
         print("  " + subprocess.run(tool, capture_output=True, text=True).stdout.splitlines()[0])
     nginx = Nginx(options.work, options.target)
     bench = Bench(options, nginx)
-    owners = (Queue(bench), Schedules(bench), Uploads(bench), bench)
+    queue = Queue(bench)
+    owners = (queue, Serve(bench, queue), Schedules(bench), Uploads(bench), bench)
     try:
         for case in options.cases or CASES:
             if case == "yield":

@@ -12,6 +12,7 @@ public final class EngineRun: Sendable {
     /// A daemon tells its service manager how it does.
     private let attendant: SystemdNotifier?
     private let notices: FailureNotices
+    private let times = EngineTimes()
     private let waiting = Mutex<EngineLockWait?>(nil)
     private let isStopped = Atomic(false)
     /// ``stop()`` was called.
@@ -37,12 +38,12 @@ public final class EngineRun: Sendable {
         stay = Mutex(
             Stay(
                 loop: EngineRun.loop(
-                    of: queue, StopConditions(options), options, attendant, notices)))
+                    of: queue, StopConditions(options), options, attendant, notices, times)))
     }
 
     private static func loop(
         of queue: TransferQueue, _ orders: StopConditions, _ options: EngineOptions,
-        _ attendant: SystemdNotifier?, _ notices: FailureNotices
+        _ attendant: SystemdNotifier?, _ notices: FailureNotices, _ times: EngineTimes
     ) -> EngineLoop {
         let onFailure = options.onFailure
         return EngineLoop(
@@ -54,7 +55,7 @@ public final class EngineRun: Sendable {
             onFailure: {
                 onFailure?($0)
                 notices.show($0)
-            })
+            }, times: times)
     }
 
     /// Takes the lease and runs until the options or ``stop()`` end it; blocks the calling thread.
@@ -119,7 +120,7 @@ public final class EngineRun: Sendable {
         waiting.withLock { $0 = nil }
         stay.withLock { stay in
             if let tuning = stay.tuning { orders.tuning = tuning }
-            stay.loop = EngineRun.loop(of: queue, orders, options, attendant, notices)
+            stay.loop = EngineRun.loop(of: queue, orders, options, attendant, notices, times)
         }
         // Requests that the loop before has received hold for this one.
         if isLeaving { leave() }
@@ -151,6 +152,11 @@ public final class EngineRun: Sendable {
         }
         sum.stoppedBy = reason
         return sum
+    }
+
+    /// How long the turns and commits of this run have taken.
+    package var durations: (turns: TimeHistogram, commits: TimeHistogram) {
+        (times.turns, times.commits)
     }
 
     /// Other limits from now on; what runs goes on. From any thread; returns at once.

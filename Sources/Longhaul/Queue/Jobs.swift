@@ -46,6 +46,12 @@ package struct Jobs: Sendable {
         return records
     }
 
+    /// The numbers of kept launches, of jobs and hosts, by their result: `running`, `succeeded`,
+    /// `failed`, or another ``LaunchEnding``.
+    package func launchResults() throws(LonghaulError) -> [String: Int] {
+        try store.hosts.launchResults()
+    }
+
     /// - Throws: `LonghaulError` `noSuchHost`, `storeUnavailable`.
     package func find(_ name: String) throws(LonghaulError) -> JobRecord {
         try record(try store.jobs.find(name), try TaskReader(queue))

@@ -17,6 +17,9 @@ package struct Candidate: Hashable, Sendable {
     package var isUnresumable = false
     /// Seconds for which its session has held places lately, see ``PlaceTime``.
     package var placeTime: Double = 0
+    /// Its turn in its line: its own id, or that of a transfer with which a client has exchanged
+    /// it, see ``Line``.
+    package var place: Int64
 
     package init(
         id: TransferID, session: String, origin: OriginID, priority: Priority = .normal,
@@ -31,6 +34,7 @@ package struct Candidate: Hashable, Sendable {
         self.waitingSince = waitingSince
         self.deadline = deadline
         self.expectedSeconds = expectedSeconds
+        place = id.rawValue
     }
 
     /// Duration of so many bytes at a rate; `nil` = unknown.
@@ -66,6 +70,9 @@ package struct Candidate: Hashable, Sendable {
     func isAged(now: Timestamp) -> Bool {
         now - waitingSince > Limits.starvationSeconds
     }
+
+    /// Others go before it by the wish of a client: its age does not count.
+    var isPutBack: Bool { place > id.rawValue }
 
     /// An unknown size fits: a wrong guess delays other transfers and loses nothing.
     func fits(_ box: TimeBox?) -> Bool {
@@ -141,4 +148,30 @@ struct Rank: Hashable, Comparable {
     }
 
     static func < (left: Rank, right: Rank) -> Bool { left.level < right.level }
+}
+
+/// Transfers among which a client may exchange turns: nothing but their deadlines, sizes and ages
+/// puts one before another.
+struct Line: Hashable {
+    private let session: String
+    private let priority: Priority
+    private let isDiscretionary: Bool
+
+    init(_ candidate: Candidate) {
+        session = candidate.session
+        priority = candidate.priority
+        isDiscretionary = candidate.eligibility.isDiscretionary
+    }
+
+    /// Gives the turns of each line in which a transfer was moved away in the order of places; the
+    /// turns themselves, with their ranks, stay.
+    static func exchangeTurns(_ turns: inout [(rank: Rank, candidate: Candidate)]) {
+        let moved = turns.filter { $0.candidate.place != $0.candidate.id.rawValue }
+        for line in Set(moved.map { Line($0.candidate) }) {
+            let indices = turns.indices.filter { Line(turns[$0].candidate) == line }
+            let members = indices.map { turns[$0].candidate }
+                .sorted { ($0.place, $0.id) < ($1.place, $1.id) }
+            for (index, member) in zip(indices, members) { turns[index].candidate = member }
+        }
+    }
 }

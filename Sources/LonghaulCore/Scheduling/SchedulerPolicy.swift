@@ -92,11 +92,15 @@ package struct SchedulerPolicy: Sendable {
         return turn.plan
     }
 
-    /// Groups candidates by rank, best first; inside a group by slack, then age.
+    /// Groups candidates by rank, best first; inside a group by slack, then age. Clients may have
+    /// exchanged turns.
     private func grouped(_ head: [Candidate], now: Timestamp) -> [(Rank, [Candidate])] {
-        let sorted = head.map { (Rank($0, now: now), $0) }.sorted { left, right in
-            left.0 != right.0 ? left.0 < right.0 : left.1.isBefore(right.1, now: now)
+        var sorted = head.map { (rank: Rank($0, now: now), candidate: $0) }
+        sorted.sort { left, right in
+            left.rank != right.rank
+                ? left.rank < right.rank : left.candidate.isBefore(right.candidate, now: now)
         }
+        Line.exchangeTurns(&sorted)
         var groups: [(Rank, [Candidate])] = []
         for (rank, candidate) in sorted {
             if groups.last?.0 == rank {

@@ -47,7 +47,9 @@ struct SchedulerTurn {
     /// leaves the others.
     mutating func startOverdue(_ candidates: inout [Candidate]) {
         if hasOverdue { return }
-        let aged = candidates.indices.filter { candidates[$0].isAged(now: now) }.sorted {
+        let aged = candidates.indices.filter {
+            candidates[$0].isAged(now: now) && !candidates[$0].isPutBack
+        }.sorted {
             let (left, right) = (candidates[$0], candidates[$1])
             return left.waitingSince != right.waitingSince
                 ? left.waitingSince < right.waitingSince : left.id < right.id

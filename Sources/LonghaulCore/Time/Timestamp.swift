@@ -131,3 +131,20 @@ package struct ClockMark: Hashable, Sendable {
         self.milliseconds = milliseconds
     }
 }
+
+/// How many of what was measured took no longer than each bound.
+package struct TimeHistogram: Hashable, Sendable {
+    package static let bounds = [0.001, 0.01, 0.1, 1, 10]
+
+    /// By the bounds; the last count is of what took longer than all.
+    package private(set) var counts = Array(repeating: 0, count: Self.bounds.count + 1)
+    package private(set) var seconds = 0.0
+
+    package init() {}
+
+    package mutating func add(_ seconds: Double) {
+        let place = TimeHistogram.bounds.firstIndex { seconds <= $0 }
+        counts[place ?? TimeHistogram.bounds.count] += 1
+        self.seconds += seconds
+    }
+}

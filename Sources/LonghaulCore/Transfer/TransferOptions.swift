@@ -97,6 +97,9 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// The caller's own JSON, kept and shown as it is, on one line; what is none is refused.
     public var metadata: String?
 
+    /// The name that a client of aria2's JSON-RPC has given it: 16 hexadecimal digits of its own.
+    package var gid: String?
+
     /// Take only what other traffic leaves of the line; `nil` = if discretionary.
     public var yields: Bool?
 

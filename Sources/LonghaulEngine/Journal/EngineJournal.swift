@@ -1,5 +1,7 @@
 package import Logging
-internal import LonghaulCore
+package import LonghaulCore
+internal import LonghaulPlatform
+internal import Synchronization
 
 /// Log of an engine for its operator, as things happen. URLs and messages leave redacted.
 ///
@@ -185,5 +187,32 @@ package struct EngineJournal: Sendable {
     /// Every turn: shows what keeps an engine awake.
     func turn(_ inputs: Int, active: Int) {
         logger.trace("a turn", metadata: ["inputs": "\(inputs)", "active": "\(active)"])
+    }
+}
+
+/// How long the turns of an engine and their commits take, for a process that shows it. From any
+/// thread. Nothing is decided by it.
+package final class EngineTimes: Sendable {
+    private let turned = Mutex(TimeHistogram())
+    private let committed = Mutex(TimeHistogram())
+
+    package init() {}
+
+    package var turns: TimeHistogram { turned.withLock { $0 } }
+
+    package var commits: TimeHistogram { committed.withLock { $0 } }
+
+    func addTurn(of seconds: Double) {
+        turned.withLock { $0.add(seconds) }
+    }
+
+    /// Runs a commit.
+    func commit<Value>(_ body: () throws -> Value) rethrows -> Value {
+        let began = SystemClock.now().monotonic
+        defer {
+            let seconds = SystemClock.now().monotonic - began
+            committed.withLock { $0.add(seconds) }
+        }
+        return try body()
     }
 }

@@ -15,6 +15,7 @@ package final class EngineLoop: Sendable {
     private let journal: EngineJournal?
     private let leaving: LeavingWatch?
     private let onFailure: (@Sendable (EngineFailure) -> Void)?
+    private let times: EngineTimes?
     private let mailbox = Mailbox<Message>()
 
     private enum Message: Sendable {
@@ -28,7 +29,8 @@ package final class EngineLoop: Sendable {
         store: Store, directory: String, holder: EngineHolder, orders: StopConditions,
         transport: TransportConfiguration = TransportConfiguration(),
         attendant: (any ServiceNotifier)? = nil, journal: EngineJournal? = nil,
-        leaving: LeavingWatch? = nil, onFailure: (@Sendable (EngineFailure) -> Void)? = nil
+        leaving: LeavingWatch? = nil, onFailure: (@Sendable (EngineFailure) -> Void)? = nil,
+        times: EngineTimes? = nil
     ) {
         self.store = store
         self.directory = directory
@@ -39,6 +41,7 @@ package final class EngineLoop: Sendable {
         self.journal = journal
         self.leaving = leaving
         self.onFailure = onFailure
+        self.times = times
     }
 
     /// New limits, with the next turn. From any thread, at any time.
@@ -91,7 +94,7 @@ package final class EngineLoop: Sendable {
             store: store, epoch: epoch, files: files, wire: wire, hosts: hosts,
             policy: SchedulerPolicy(limits: orders.tuning.limits), scope: orders.scope,
             time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC),
-            watching: ConditionNeeds(), seed: random.next())
+            watching: ConditionNeeds(), seed: random.next(), times: times)
         engine.adjust(orders.tuning)
         engine.bootID = bootID
         engine.journal = journal
@@ -226,6 +229,7 @@ package final class EngineLoop: Sendable {
             }
             journal?.turn(inputs.count, active: engine.activeCount)
             let outcome = try engine.turn(inputs, now: now)
+            times?.addTurn(of: SystemClock.now().monotonic - now.monotonic)
             WriterYield.leave(after: outcome, begun: now)
             if outcome.interest != watched {
                 watched = outcome.interest

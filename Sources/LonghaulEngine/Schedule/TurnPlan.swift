@@ -78,6 +78,7 @@ struct QueueSnapshot {
         candidate.isUnresumable = row.isUnresumable
         candidate.placeTime = placeTime[candidate.session]
         candidate.mirrors = mirrors[row.id] ?? []
+        candidate.place = row.place
         return candidate
     }
 }

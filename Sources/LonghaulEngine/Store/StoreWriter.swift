@@ -11,13 +11,16 @@ final class StoreWriter {
     /// Why the last commit failed; `nil` = it went well.
     private(set) var error: LonghaulError?
     private var failures = 0
+    /// `nil` = nothing is measured.
+    private let times: EngineTimes?
 
     static let leaseLost = LonghaulError(
         .internal, "another process has become the engine; this one leaves everything to it")
 
-    init(store: Store, epoch: Epoch) {
+    init(store: Store, epoch: Epoch, times: EngineTimes?) {
         self.store = store
         self.epoch = epoch
+        self.times = times
     }
 
     /// The next commit does not wait for ``retryAt``.
@@ -35,7 +38,11 @@ final class StoreWriter {
     ) throws(LonghaulError) -> Bool {
         assert(isReady(at: now.monotonic), "a failed commit is tried again when its time has come")
         do {
-            try store.withEngineTransaction(epoch, durability, body)
+            if let times {
+                try times.commit { try store.withEngineTransaction(epoch, durability, body) }
+            } else {
+                try store.withEngineTransaction(epoch, durability, body)
+            }
         } catch {
             // The lease is gone: another engine writes now.
             guard let error = error as? LonghaulError else { throw StoreWriter.leaseLost }

@@ -38,9 +38,10 @@ package final class Engine {
         store: Store, epoch: Epoch, files: any FilePort, wire: any WirePort,
         hosts: any HostPort = NoHosts(),
         policy: SchedulerPolicy = SchedulerPolicy(), scope: EngineScope = EngineScope(),
-        time: LocalTime = .utc, watching: ConditionNeeds = .all, seed: UInt64
+        time: LocalTime = .utc, watching: ConditionNeeds = .all, seed: UInt64,
+        times: EngineTimes? = nil
     ) {
-        writer = StoreWriter(store: store, epoch: epoch)
+        writer = StoreWriter(store: store, epoch: epoch, times: times)
         effects = EffectPerformer(files: files, wire: wire)
         launches = Launches(writer, hosts, time)
         schedule = Schedule(policy: policy, scope: scope)

@@ -2,7 +2,8 @@ internal import Longhaul
 
 /// The figures of a queue as OpenMetrics.
 enum Metrics {
-    static func text(of queue: TransferQueue) throws(LonghaulError) -> String {
+    static func text(of served: ServedQueue) throws(LonghaulError) -> String {
+        let queue = served.queue
         var text = OpenMetricsText()
         let status = try queue.status()
         text.family(
@@ -46,17 +47,20 @@ enum Metrics {
         text.family(
             "longhaul_failing_hosts", "hosts and jobs whose last launch failed",
             Double(status.hostsFailed))
-        let jobs = Dictionary(grouping: try queue.jobs.all(), by: \.state)
-        text.family(
-            "longhaul_jobs", "jobs by state",
-            JobRecord.State.allCases.map {
-                ("state", $0.rawValue, Double(jobs[$0]?.count ?? 0))
-            })
+        try text.addLaunches(of: queue)
+        if let times = try served.durations() {
+            text.histogram(
+                "longhaul_turn_seconds", "turns of the engine, since the server started",
+                times.turns)
+            text.histogram(
+                "longhaul_commit_seconds", "commits of the engine's turns, with their reads",
+                times.commits)
+        }
         return text.finished
     }
 }
 
-/// Writes gauges: https://prometheus.io/docs/specs/om/open_metrics_spec/
+/// Writes gauges and histograms: https://prometheus.io/docs/specs/om/open_metrics_spec/
 private struct OpenMetricsText {
     private var text = ""
 
@@ -76,7 +80,40 @@ private struct OpenMetricsText {
         text += "\(name) \(number)\n"
     }
 
-    private mutating func begin(_ name: String, _ help: String) {
-        text += "# TYPE \(name) gauge\n# HELP \(name) \(help)\n"
+    mutating func addLaunches(of queue: TransferQueue) throws(LonghaulError) {
+        family(
+            "longhaul_launches", "launches of hosts and jobs by result, of the last 50 of each",
+            try queue.jobs.launchResults().sorted { $0.key < $1.key }.map {
+                ("result", $0.key, Double($0.value))
+            })
+        let jobs = try queue.jobs.all()
+        let states = Dictionary(grouping: jobs, by: \.state)
+        family(
+            "longhaul_jobs", "jobs by state",
+            JobRecord.State.allCases.map {
+                ("state", $0.rawValue, Double(states[$0]?.count ?? 0))
+            })
+        let runs = Dictionary(grouping: jobs.flatMap(\.runs)) { run in
+            run.result?.rawValue
+                ?? (run.endedAt == nil ? "running" : run.expiration?.rawValue ?? "unknown")
+        }
+        family(
+            "longhaul_job_runs", "runs of jobs by result, of the last ten of each",
+            runs.sorted { $0.key < $1.key }.map { ("result", $0.key, Double($0.value.count)) })
+    }
+
+    mutating func histogram(_ name: String, _ help: String, _ times: TimeHistogram) {
+        begin(name, help, "histogram")
+        var count = 0
+        let bounds = TimeHistogram.bounds.map { "\($0)" } + ["+Inf"]
+        for (bound, more) in zip(bounds, times.counts) {
+            count += more
+            text += "\(name)_bucket{le=\"\(bound)\"} \(count)\n"
+        }
+        text += "\(name)_count \(count)\n\(name)_sum \(times.seconds)\n"
+    }
+
+    private mutating func begin(_ name: String, _ help: String, _ type: String = "gauge") {
+        text += "# TYPE \(name) \(type)\n# HELP \(name) \(help)\n"
     }
 }

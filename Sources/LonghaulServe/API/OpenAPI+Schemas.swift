@@ -33,6 +33,7 @@ extension OpenAPI {
         "Ack": [
             "type": "object", "additionalProperties": false,
             "properties": ["through": integer, "seq": integer, "session": string],
+            "oneOf": [["required": ["through"]], ["required": ["seq"]]],
         ],
         "Request": [
             "oneOf": [request, ["type": "array", "minItems": 1, "items": request]]
@@ -40,7 +41,7 @@ extension OpenAPI {
         "Change": [
             "type": "object", "additionalProperties": false, "minProperties": 1,
             "properties": .object(
-                fields(RequestField.changeable).merging([
+                fields(RequestField.changeable, null: isTakenAway).merging([
                     "url": string, "destination": string, "headers": ["type": "object"],
                 ]) { $1 }),
         ],
@@ -55,26 +56,43 @@ extension OpenAPI {
             ]) { $1 }),
     ]
 
-    private static func fields(_ fields: [RequestField]) -> [String: JSONPayload] {
+    /// - Parameter null: Whether `null` is a value of a field.
+    private static func fields(
+        _ fields: [RequestField], null: (RequestField) -> Bool = { _ in true }
+    ) -> [String: JSONPayload] {
         Dictionary(
-            fields.filter { !$0.key.isEmpty }.map { ($0.key, schema(of: $0)) },
+            fields.filter { !$0.key.isEmpty }.map { ($0.key, schema(of: $0, null: null($0))) },
             uniquingKeysWith: { first, _ in first })
     }
 
-    private static func schema(of field: RequestField) -> JSONPayload {
+    /// A change to `null` takes the value of a field away, where that is possible.
+    private static func isTakenAway(_ field: RequestField) -> Bool {
+        let context = InputContext(
+            now: Timestamp(milliseconds: 0), secondsFromUTC: { _ in 0 }, directory: .success("/"))
+        var fields = PartialRequest()
+        let source = FieldSource(name: field.key, context)
+        return (try? fields.read(field, .text("none"), source)) != nil
+    }
+
+    private static func schema(of field: RequestField, null: Bool) -> JSONPayload {
+        let types: [JSONPayload]
         var members: [String: JSONPayload] = [:]
         if let option = field.option { members["description"] = .string(option.help) }
         switch field.shape {
-        case .text: members["type"] = ["string", "null"]
-        case .number: members["type"] = ["integer", "string", "null"]
-        case .flag, .onOff: members["type"] = ["boolean", "null"]
-        case .duration: members["type"] = ["number", "string", "null"]
-        case .list: members["type"] = ["array", "string", "null"]
-        case .headers: members["type"] = ["object", "null"]
-        case .json: break
+        case .text: types = ["string"]
+        case .number: types = ["integer", "string"]
+        case .flag, .onOff: types = ["boolean"]
+        case .duration: types = ["number", "string"]
+        case .list:
+            types = ["array", "string"]
+            members["items"] = ["type": ["string", "integer"]]
+        case .headers: types = ["object"]
+        case .json: types = []
         }
+        if !types.isEmpty { members["type"] = .array(types + (null ? ["null"] : [])) }
         if !field.choices.isEmpty {
-            members["enum"] = .array(field.choices.map { .string($0) } + [.null])
+            let choices = field.choices.map { JSONPayload.string($0) }
+            members["enum"] = .array(choices + (null ? [.null] : []))
         }
         return .object(members)
     }

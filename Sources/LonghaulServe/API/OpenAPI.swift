@@ -39,7 +39,7 @@ enum OpenAPI {
             [
                 "name": .string(parameter.name), "in": "query",
                 "description": .string(parameter.summary),
-                "schema": ["type": .string(parameter.kind.rawValue)],
+                "schema": schema(of: parameter.kind),
             ]
         }
         if !parameters.isEmpty { members["parameters"] = .array(parameters) }
@@ -67,6 +67,20 @@ enum OpenAPI {
         answers["\(route.status.code)"] = .object(success)
         members["responses"] = .object(answers)
         return .object(members)
+    }
+
+    private static func schema(of kind: Route.Parameter.Kind) -> JSONPayload {
+        switch kind {
+        case .string: return ["type": "string"]
+        case .integer(let range):
+            return [
+                "type": "integer", "minimum": .integer(range.lowerBound),
+                "maximum": .integer(range.upperBound),
+            ]
+        case .words(let words):
+            let word = "(\(words.joined(separator: "|")))"
+            return ["type": "string", "pattern": .string("^\(word)(,\(word))*$")]
+        }
     }
 
     private static func content(_ content: Route.Content) -> JSONPayload? {

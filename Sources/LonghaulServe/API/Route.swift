@@ -5,8 +5,11 @@ internal import NIOHTTP1
 struct Route: Sendable {
     /// A parameter of the query.
     struct Parameter: Sendable {
-        enum Kind: String, Sendable {
-            case string, integer
+        enum Kind: Sendable {
+            case string
+            case integer(ClosedRange<Int64>)
+            /// Some of these, with commas between.
+            case words([String])
         }
 
         var name: String
@@ -75,7 +78,7 @@ struct RouteCall: Sendable {
     func name() -> String { names["name"] ?? "" }
 
     func number(_ name: String, in range: ClosedRange<Int64>) throws(LonghaulError) -> Int64? {
-        guard let text = request.query[name], !text.isEmpty else { return nil }
+        guard let text = request.query[name] else { return nil }
         guard let number = text.decimalValue, range.contains(number) else {
             throw .usage(
                 "\(name): it is a number from \(range.lowerBound) to \(range.upperBound)")

@@ -49,7 +49,9 @@ extension Router {
             summary: "the event log; as Server-Sent Events where the client accepts them",
             parameters: [
                 .init(name: "session", kind: .string, summary: "only those of this session"),
-                .init(name: "after", kind: .integer, summary: "those after this number"),
+                .init(
+                    name: "after", kind: .integer(0...Int64.max),
+                    summary: "those after this number"),
             ], answer: .events
         ) { call in
             let session = call.text("session")
@@ -122,7 +124,9 @@ extension Router {
         Route(
             method: .GET, pattern: "/v1/jobs/{name}/log", summary: "the output of a run, its end",
             parameters: [
-                .init(name: "run", kind: .integer, summary: "the run; the last one without it")
+                .init(
+                    name: "run", kind: .integer(1...Int64.max),
+                    summary: "the run; the last one without it")
             ], answer: .text("text/plain")
         ) { call in
             let jobs = call.queue.queue.jobs
@@ -173,7 +177,7 @@ extension Router {
         ) { call in
             ServedAnswer(
                 type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
-                try Metrics.text(of: call.queue.queue))
+                try Metrics.text(of: call.queue))
         },
         Route(
             method: .GET, pattern: "/v1/openapi.json", summary: "this description",

@@ -9,10 +9,16 @@ extension Router {
         Route(
             method: .GET, pattern: "/v1/transfers", summary: "transfers, the newest first",
             parameters: [
-                .init(name: "state", kind: .string, summary: "states, with commas between"),
+                .init(
+                    name: "state", kind: .words(TransferState.allCases.map(\.rawValue)),
+                    summary: "states, with commas between"),
                 .init(name: "session", kind: .string, summary: "only those of this session"),
-                .init(name: "limit", kind: .integer, summary: "at most so many, up to 1000"),
-                .init(name: "after", kind: .integer, summary: "go on after this transfer"),
+                .init(
+                    name: "limit", kind: .integer(1...Int64(Limits.servedPageMaximum)),
+                    summary: "at most so many"),
+                .init(
+                    name: "after", kind: .integer(0...Int64.max),
+                    summary: "go on after this transfer"),
             ], answer: .list("transfers", of: "Transfer"), perform: listTransfers),
         Route(
             method: .POST, pattern: "/v1/transfers",
@@ -107,9 +113,9 @@ extension Router {
     private static func listTransfers(_ call: RouteCall) throws -> ServedAnswer {
         var filter = TransferFilter()
         filter.includeAll = true
-        if let text = call.text("state") {
+        if let text = call.request.query["state"] {
             var states: Set<TransferState> = []
-            for word in text.split(separator: ",") {
+            for word in text.split(separator: ",", omittingEmptySubsequences: false) {
                 guard let state = TransferState(rawValue: String(word)) else {
                     let all = TransferState.allCases.map(\.rawValue).joined(separator: ", ")
                     throw LonghaulError.usage("state: there are \(all)")

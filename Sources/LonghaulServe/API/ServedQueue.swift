@@ -105,6 +105,12 @@ final class ServedQueue: Sendable {
 
     // MARK: - Engine
 
+    /// How long turns and commits take; `nil` = another process is the engine, or none.
+    func durations() throws(LonghaulError) -> (turns: TimeHistogram, commits: TimeHistogram)? {
+        let isOwn = try queue.status().engine?.pid == ProcessIdentity.current.pid
+        return isOwn ? engine.durations : nil
+    }
+
     var engineLimits: EngineLimits { limits.withLock { $0 } }
 
     /// - Throws: `conflict` while another process is the engine.

@@ -13,6 +13,8 @@ final class EventHub: Sendable {
             var session: String
             var type: String
             var transfer: TransferID?
+            /// See ``TransferOptions/gid``.
+            var gid: String?
             var json: [UInt8]
         }
 
@@ -106,7 +108,7 @@ extension EventHub.News.Line {
         json.loggedEvent(event)
         self.init(
             sequence: event.sequence, session: event.session, type: event.type,
-            transfer: event.transferID, json: json.bytes)
+            transfer: event.transferID, gid: event.transfer?.options.gid, json: json.bytes)
     }
 }
 

@@ -40,19 +40,20 @@ struct RPCChanges: Sendable {
     @Sendable
     private func add(_ parameters: RPCParameters) throws -> JSONPayload {
         let given = parameters.options(1)
-        let request = try options.request(try parameters.strings(0), given)
-        let id = try queue.add(request)
-        if given["pause"]?.first == "true" { _ = try queue.queue.pause(.ids([id])) }
-        return .string(GID.text(id))
+        var request = try options.request(try parameters.strings(0), given)
+        let gid = try given["gid"]?.first.map(GID.choice)
+        request.options.gid = gid
+        let id = try queue.add(request, given)
+        return .string(GID.text(id, chosen: gid))
     }
 
     private func change(
         _ change: @escaping @Sendable (TransferSelection) throws -> [ChangeOutcome]
     ) -> RPCMethods.Method {
         { parameters in
-            let id = try queue.found(parameters).id
-            try queue.change(id, change)
-            return .string(GID.text(id))
+            let transfer = try queue.found(parameters)
+            try queue.change(transfer.id, change)
+            return .string(GID.text(transfer))
         }
     }
 
@@ -96,36 +97,21 @@ struct RPCChanges: Sendable {
         return [.integer(Int64(removals)), .integer(Int64(added.count))]
     }
 
-    /// The order follows from priority and age: a transfer can be moved to either end.
+    /// A download keeps its priority: it is moved among those that have the same.
     @Sendable
     private func changePosition(_ parameters: RPCParameters) throws -> JSONPayload {
         let transfer = try queue.found(parameters)
-        let waiting = try queue.queue.newest([.waiting, .paused]).reversed().map(\.id)
-        guard let present = waiting.firstIndex(of: transfer.id) else {
-            throw LonghaulError(
-                .noSuchTransfer, "GID \(GID.text(transfer.id)) is not among the waiting ones")
+        let most = Limits.rpcListMaximum
+        let number = min(max(-most, try parameters.integer(1)), most)
+        let how = try parameters.string(2)
+        guard ["POS_SET", "POS_CUR", "POS_END"].contains(how) else {
+            throw LonghaulError(.invalidRequest, "it is POS_SET, POS_CUR or POS_END")
         }
-        let number = try parameters.integer(1)
-        let wanted: Int
-        switch try parameters.string(2) {
-        case "POS_SET": wanted = number
-        case "POS_CUR": wanted = present + number
-        case "POS_END": wanted = waiting.count - 1 + number
-        default: throw LonghaulError(.invalidRequest, "it is POS_SET, POS_CUR or POS_END")
+        try queue.checkWritable()
+        let position = try queue.aria.move(transfer.id) { present, last in
+            number + (how == "POS_SET" ? 0 : how == "POS_CUR" ? present : last)
         }
-        let target = min(max(0, wanted), waiting.count - 1)
-        if target == present { return .integer(Int64(target)) }
-        var change = TransferChange()
-        switch target {
-        case 0: change.priority = .high
-        case waiting.count - 1: change.priority = .low
-        default:
-            throw LonghaulError(
-                .unsupported,
-                "the order follows from priority and age: a transfer is moved first or last")
-        }
-        try queue.change(transfer.id, change)
-        return .integer(Int64(target))
+        return .integer(Int64(position))
     }
 
     @Sendable

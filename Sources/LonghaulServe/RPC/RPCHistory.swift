@@ -70,8 +70,8 @@ struct RPCHistory: Sendable {
         let (mirrors, headers) = (transfer.options.mirrors, transfer.options.headers)
         request.options.mirrors = mirrors
         request.options.headers = headers.overridden(by: request.options.headers)
-        let id = try queue.add(request)
-        return ["gid": .string(GID.text(id)), "strategy": "source-uri"]
+        let id = try queue.add(request, given)
+        return ["gid": .string(GID.text(id, chosen: nil)), "strategy": "source-uri"]
     }
 }
 

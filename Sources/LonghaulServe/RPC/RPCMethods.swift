@@ -42,8 +42,10 @@ struct RPCReads: Sendable {
                 let active = try queue.queue.newest([.running])
                 return .array(active.reversed().map { RPCStatus($0).json(parameters.keys(0)) })
             },
-            "aria2.tellWaiting": { try slice([.waiting, .paused], $0) },
-            "aria2.tellStopped": { try slice([.completed, .failed, .cancelled], $0) },
+            "aria2.tellWaiting": { try slice(queue.aria.waiting(), $0) },
+            "aria2.tellStopped": {
+                try slice(queue.queue.newest([.completed, .failed, .cancelled]).reversed(), $0)
+            },
             "aria2.getUris": { RPCStatus(try transfer($0)).uris },
             "aria2.getFiles": { RPCStatus(try transfer($0)).files },
             "aria2.getServers": { RPCStatus(try transfer($0)).servers },
@@ -73,12 +75,11 @@ struct RPCReads: Sendable {
     }
 
     private func slice(
-        _ states: Set<TransferState>, _ parameters: RPCParameters
+        _ transfers: [Transfer], _ parameters: RPCParameters
     ) throws -> JSONPayload {
         let (offset, count) = (try parameters.integer(0), try parameters.integer(1))
-        let newestFirst = try queue.queue.newest(states)
         return .array(
-            RPCSlice.of(newestFirst.reversed(), offset: offset, count: count).map {
+            RPCSlice.of(transfers, offset: offset, count: count).map {
                 RPCStatus($0).json(parameters.keys(2))
             })
     }
@@ -120,21 +121,31 @@ extension TransferQueue {
 }
 
 extension ServedQueue {
-    /// Records one request.
+    var aria: AriaQueue { AriaQueue(queue, limit: Limits.rpcListMaximum) }
+
+    /// Records one request, paused where its options say so.
     ///
     /// - Throws: `destinationExists` where its file is there and is to be skipped.
-    func add(_ request: TransferRequest) throws(LonghaulError) -> TransferID {
+    func add(
+        _ request: TransferRequest, _ options: [String: [String]]
+    ) throws(LonghaulError) -> TransferID {
         guard let id = try enqueue([request]).first ?? nil else {
             throw LonghaulError(.destinationExists, "the file is there already")
         }
+        if options["pause"]?.first == "true" { _ = try queue.pause(.ids([id])) }
         return id
     }
 
     /// The transfer of a gid.
     func found(_ parameters: RPCParameters) throws(LonghaulError) -> Transfer {
-        let id = try parameters.gid()
-        guard let transfer = try queue.transfer(id) else {
-            throw LonghaulError(.noSuchTransfer, "GID \(GID.text(id)) is not found")
+        let text = try parameters.string(0)
+        let id: TransferID?
+        switch try GID(text) {
+        case .own(let own): id = own
+        case .chosen(let gid): id = try aria.transfer(gid: gid)
+        }
+        guard let id, let transfer = try queue.transfer(id) else {
+            throw LonghaulError(.noSuchTransfer, "GID \(text) is not found")
         }
         return transfer
     }

@@ -15,7 +15,8 @@ final class RPCOptions: Sendable {
 
     // MARK: - New transfers
 
-    /// Options that Longhaul has nothing like are passed over.
+    /// Options that Longhaul has nothing like are passed over, and so are empty ones: clients send
+    /// these for what is not set.
     func request(
         _ urls: [String], _ options: [String: [String]]
     ) throws(LonghaulError) -> TransferRequest {
@@ -28,7 +29,7 @@ final class RPCOptions: Sendable {
         var entry = try ListedRequest(urls: urls, template: template, context: queue.context())
         let all = globals.withLock { $0 }.merging(options) { $1 }
         for (name, values) in all.sorted(by: { $0.key < $1.key }) {
-            for value in values { _ = try entry.apply(name, value) }
+            for value in values where !value.isEmpty { _ = try entry.apply(name, value) }
         }
         return try entry.finished()
     }

@@ -13,11 +13,6 @@ struct RPCParameters: Sendable {
         return list[place]
     }
 
-    /// The id of a transfer from a gid.
-    func gid(_ place: Int = 0) throws(LonghaulError) -> TransferID {
-        try GID.id(of: try string(place))
-    }
-
     func string(_ place: Int) throws(LonghaulError) -> String {
         guard let text = value(place)?.optionText else { throw missing(place) }
         return text
@@ -76,18 +71,48 @@ extension JSONPayload {
     }
 }
 
-/// The name of a transfer over JSON-RPC: its id as 16 hexadecimal digits, so that it lasts.
+/// The name of a transfer over JSON-RPC: 16 hexadecimal digits that a client has chosen, else its
+/// id, so that each lasts.
 enum GID {
-    static func text(_ id: TransferID) -> String {
-        let digits = String(id.rawValue, radix: 16)
-        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-    }
+    case own(TransferID)
+    case chosen(String)
+
+    /// No id will ever be as high, so that a chosen one is never that of another transfer.
+    private static let firstChosen: UInt64 = 1 << 40
 
     /// - Throws: `noSuchTransfer`; leading zeros may be left out.
-    static func id(of text: String) throws(LonghaulError) -> TransferID {
+    init(_ text: String) throws(LonghaulError) {
         guard text.utf8.count <= 16, text.utf8.allSatisfy(\.isASCIIHexDigit),
-            let number = Int64(text, radix: 16), number > 0
+            let number = UInt64(text, radix: 16), number > 0
         else { throw LonghaulError(.noSuchTransfer, "Invalid GID \(TerminalText.shown(text))") }
-        return TransferID(rawValue: number)
+        self =
+            number < GID.firstChosen
+            ? .own(TransferID(rawValue: Int64(number))) : .chosen(GID.digits(number))
+    }
+
+    /// Reads a gid that a client chooses.
+    ///
+    /// - Throws: `invalidRequest`.
+    static func choice(_ text: String) throws(LonghaulError) -> String {
+        guard text.utf8.count == 16, let gid = try? GID(text), case .chosen(let chosen) = gid else {
+            throw LonghaulError(
+                .invalidRequest,
+                "gid: it is 16 hexadecimal digits, from \(digits(firstChosen)) on")
+        }
+        return chosen
+    }
+
+    static func text(_ transfer: Transfer) -> String {
+        text(transfer.id, chosen: transfer.options.gid)
+    }
+
+    /// - Parameter chosen: By a client; `nil` = none was.
+    static func text(_ id: TransferID, chosen: String?) -> String {
+        chosen ?? digits(UInt64(clamping: id.rawValue))
+    }
+
+    private static func digits(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 }

@@ -12,7 +12,7 @@ struct RPCStatus {
     /// - Parameter keys: `nil` = all.
     func json(_ keys: Set<String>?) -> JSONPayload {
         var members: [String: JSONPayload] = [
-            "gid": .string(GID.text(transfer.id)), "status": .string(state),
+            "gid": .string(GID.text(transfer)), "status": .string(state),
             "totalLength": number(total), "completedLength": number(transfer.bytesDone),
             "uploadLength": number(isUpload ? transfer.bytesDone : 0),
             "downloadSpeed": number(isUpload ? 0 : rate),

@@ -145,10 +145,10 @@ final class WebSocketHandler: ChannelInboundHandler {
         }
         isComparing = true
         let queue = service.queue.queue
-        service.run(on: context.eventLoop) { try? RPCNotices.states(in: queue) }.assumeIsolated()
+        service.run(on: context.eventLoop) { try? RPCNotices.seen(in: queue) }.assumeIsolated()
             .whenComplete { result in
-                if let states = try? result.get() {
-                    for notice in self.notices.changes(to: states) { self.write(notice, context) }
+                if let seen = try? result.get() {
+                    for notice in self.notices.changes(to: seen) { self.write(notice, context) }
                 }
                 let pause = TimeAmount.milliseconds(Int64(Limits.rpcNoticeSeconds * 1000))
                 context.eventLoop.assumeIsolated().scheduleTask(in: pause) {

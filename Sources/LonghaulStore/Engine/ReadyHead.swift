@@ -53,6 +53,8 @@ package struct ReadyRow: Hashable, Sendable {
     /// See ``Candidate/isUnresumable``.
     package var isUnresumable: Bool
     package var deadline: Timestamp
+    /// See ``Candidate/place``.
+    package var place: Int64
 
     package var origin: String { memory.origin }
 }
@@ -160,42 +162,48 @@ package struct ReadyQueue {
             }
             search.coolDownEnds = [search.coolDownEnds, ends].compactMap { $0 }.min()
         }
-        let urgent = groups.isEmpty ? [] : try nearDeadlines(limits, &search)
+        let places = groups.isEmpty ? [:] : try PlaceRows(connection).all()
+        let picked = groups.isEmpty ? [] : try picked(places, limits, &search)
         head.coolDownEnds = search.coolDownEnds
         head.cooling = search.cooling
         head.originsRead = search.read
         if groups.isEmpty { return head }
         let depth = max(limits.perGroup, limits.total / groups.count)
         let heads = try groups.map { try rows(of: $0.queue, $0.origin, limit: depth) }
-        head.rows = interleaved(heads, total: limits.total, after: urgent)
+        head.rows = interleaved(heads, total: limits.total, after: picked)
+        if places.isEmpty { return head }
+        for index in head.rows.indices {
+            head.rows[index].place = places[head.rows[index].id] ?? head.rows[index].place
+        }
         return head
     }
 
-    /// Transfers with a near deadline, wherever they are in their queues: of a long queue only the
-    /// oldest are read, and the last may have the least time.
-    private func nearDeadlines(
-        _ limits: ReadyLimits, _ search: inout OriginSearch
+    /// Transfers that are read wherever they are in their queues: of a long queue only the oldest
+    /// are read. These are transfers with a near deadline, since the last may have the least time,
+    /// and those that clients have moved, the first ones.
+    private func picked(
+        _ places: [TransferID: Int64], _ limits: ReadyLimits, _ search: inout OriginSearch
     ) throws -> [ReadyRow] {
         let near = try connection.all(
             """
-            SELECT \(Self.rowColumns), t.originID, t.eligibility, t.priority, t.sessionID, \
-            \(CalendarRows.windows("t.eligibility")) FROM \
-            (SELECT id FROM transfer INDEXED BY transferDeadline WHERE ended = 0 \
-            AND want IN (0, 1) AND deadline < ?1 ORDER BY deadline LIMIT ?2) AS near \
-            CROSS JOIN transfer t ON t.id = near.id LEFT JOIN fetch f ON f.id = t.fetchID \
-            WHERE t.phase = 0 AND t.want = 0 AND t.readyAt = 0
+            SELECT id FROM transfer INDEXED BY transferDeadline WHERE ended = 0 \
+            AND want IN (0, 1) AND deadline < ?1 ORDER BY deadline LIMIT ?2
             """, search.now + Limits.nearDeadlineSeconds, Limits.nearDeadlinesMax
-        ) { row in
-            let queue = Queue(
-                eligibility: CalendarRows.key(row, 8, windows: 11), stored: row.int64(8),
-                priority: Priority(rawValue: row.int(9)) ?? .normal, session: row.int64(10))
-            // The origin's memory is read next.
-            return ready(
-                row, queue, ReadyOrigin(id: row.int64(7), memory: OriginMemory(origin: "")))
-        }
+        ) { $0.transferID(0) }
+        let urgent = try rows(of: near, limit: near.count, limits, &search)
+        let taken = Set(urgent.map(\.id))
+        let moved = places.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
+            .filter { !taken.contains($0) }
+        return try urgent + rows(of: moved, limit: limits.total / 2, limits, &search)
+    }
+
+    /// Those of these transfers that are ready, up to a number.
+    private func rows(
+        of ids: [TransferID], limit: Int, _ limits: ReadyLimits, _ search: inout OriginSearch
+    ) throws -> [ReadyRow] {
         var rows: [ReadyRow] = []
-        for var row in near where limits.eligibilities?.contains(row.eligibility) ?? true {
-            guard
+        for id in ids where rows.count < limit {
+            guard var row = try ready(id), limits.eligibilities?.contains(row.eligibility) ?? true,
                 let memory = try connection.first(
                     OriginRecord.selectByID, row.originID, read: OriginRecord.read),
                 search.takes(row.originID, memory, hasMirrors: row.eligibility.hasMirrors)
@@ -204,6 +212,24 @@ package struct ReadyQueue {
             rows.append(row)
         }
         return rows
+    }
+
+    /// A transfer without the memory of its origin; `nil` = it is not ready.
+    private func ready(_ id: TransferID) throws -> ReadyRow? {
+        try connection.first(
+            """
+            SELECT \(Self.rowColumns), t.originID, t.eligibility, t.priority, t.sessionID, \
+            \(CalendarRows.windows("t.eligibility")) FROM transfer t \
+            LEFT JOIN fetch f ON f.id = t.fetchID \
+            WHERE t.id = ?1 AND t.phase = 0 AND t.want = 0 AND t.readyAt = 0
+            """, id
+        ) { row in
+            let queue = Queue(
+                eligibility: CalendarRows.key(row, 8, windows: 11), stored: row.int64(8),
+                priority: Priority(rawValue: row.int(9)) ?? .normal, session: row.int64(10))
+            return ready(
+                row, queue, ReadyOrigin(id: row.int64(7), memory: OriginMemory(origin: "")))
+        }
     }
 
     /// The distinct priorities and sessions with ready rows in these eligibilities, as many of each
@@ -324,7 +350,7 @@ package struct ReadyQueue {
             id: row.transferID(0), originID: origin.id, memory: origin.memory,
             sessionID: queue.session, priority: queue.priority, eligibility: queue.eligibility,
             waitingSince: row.timestamp(1), bytesLeft: bytesLeft(row),
-            isUnresumable: row.bool(6), deadline: row.timestamp(3))
+            isUnresumable: row.bool(6), deadline: row.timestamp(3), place: row.int64(0))
     }
 
     private func bytesLeft(_ row: StoredRow) -> Int64? {

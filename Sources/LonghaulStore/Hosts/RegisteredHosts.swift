@@ -107,6 +107,21 @@ package struct RegisteredHosts {
         }
     }
 
+    /// The numbers of kept launches by result: `running`, `succeeded`, `failed`, or how else they
+    /// ended.
+    package func launchResults() throws(LonghaulError) -> [String: Int] {
+        let rows = try store.access {
+            try $0.all(
+                """
+                SELECT CASE WHEN endedAt IS NULL THEN 'running' WHEN ending <> 'exited' THEN ending \
+                WHEN status = 0 THEN 'succeeded' ELSE 'failed' END AS result, count(*) \
+                FROM launch GROUP BY result
+                """
+            ) { ($0.text(0), $0.int(1)) }
+        }
+        return Dictionary(uniqueKeysWithValues: rows)
+    }
+
     /// Launches without a recorded end.
     package func openLaunches() throws(LonghaulError) -> [StoredLaunch] {
         try store.access {

@@ -123,6 +123,11 @@ package struct TransferReader {
         }
     }
 
+    /// Finds the transfer to which a client has given a gid.
+    package func find(gid: String) throws(LonghaulError) -> TransferID? {
+        try store.access { try GIDRows($0).transfer(of: gid) }
+    }
+
     /// A transfer may still send the snapshot of this path.
     package func hasSnapshot(at path: String) throws(LonghaulError) -> Bool {
         try store.snapshot { try SnapshotRows($0).isInUse(path) }

@@ -86,3 +86,34 @@ struct SettingRows {
         try connection.run("DELETE FROM setting WHERE key = ?1", key)
     }
 }
+
+/// Finds the transfers to which clients have given a gid (``TransferOptions/gid``), by rows of
+/// `setting` that come and go with them.
+struct GIDRows {
+    let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    func transfer(of gid: String) throws -> TransferID? {
+        try SettingRows(connection).value(of: key(gid)).flatMap { Int64($0) }
+            .map(TransferID.init(rawValue:))
+    }
+
+    /// - Throws: `conflict` where another transfer has it.
+    func checkIsFree(_ gid: String) throws {
+        guard let id = try transfer(of: gid) else { return }
+        throw LonghaulError(.conflict, "GID \(gid) is already used, by transfer \(id)")
+    }
+
+    func add(_ gid: String, of id: TransferID) throws {
+        try SettingRows(connection).set(key(gid), to: "\(id)")
+    }
+
+    func remove(_ gid: String) throws {
+        try SettingRows(connection).remove(key(gid))
+    }
+
+    private func key(_ gid: String) -> String { "gid.\(gid)" }
+}

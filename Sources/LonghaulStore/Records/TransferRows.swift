@@ -115,13 +115,18 @@ struct TransferRows {
     /// Deletes the row and its dependents. Returns the part files and snapshots that no
     /// transfer needs any more.
     func forget(_ id: TransferID, now: Timestamp) throws -> [OrphanedPart] {
-        let fetch = try connection.first("SELECT fetchID FROM transfer WHERE id = ?1", id) {
-            $0.optionalInt64(0).map(FetchID.init(rawValue:))
-        }
+        let found = try connection.first(
+            """
+            SELECT fetchID, CASE WHEN json_valid(options) THEN json_extract(options, '$.gid') END \
+            FROM transfer WHERE id = ?1
+            """, id
+        ) { ($0.optionalInt64(0).map(FetchID.init(rawValue:)), $0.optionalText(1)) }
+        if let gid = found?.1 { try GIDRows(connection).remove(gid) }
+        let fetch = found?.0
         let goesOn =
-            try (fetch ?? nil).map { try SharedFetchRows(connection).handOver($0, without: id) }
+            try fetch.map { try SharedFetchRows(connection).handOver($0, without: id) }
             ?? false
-        if let fetch = fetch ?? nil, !goesOn,
+        if let fetch, !goesOn,
             let state = try connection.first(FetchRecord.select, fetch, read: FetchRecord.read)
         {
             try AbandonedUploads(connection).record(state, of: id)
@@ -132,9 +137,9 @@ struct TransferRows {
         try connection.run("DELETE FROM intentInbox WHERE transferID = ?1", id)
         try TransferDependencies(connection).drop(of: id)
         let snapshot = try SnapshotRows(connection).abandon(of: id)
-        guard let fetchID = fetch ?? nil, !goesOn else { return snapshot }
+        guard let fetch, !goesOn else { return snapshot }
         return try snapshot
-            + OrphanedPartRows(connection).abandon(fetchID, sparingPublished: true, now: now)
+            + OrphanedPartRows(connection).abandon(fetch, sparingPublished: true, now: now)
     }
 }
 

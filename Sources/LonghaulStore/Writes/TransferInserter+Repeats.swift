@@ -11,7 +11,10 @@ extension TransferInserter {
     func repeated(
         _ new: NewTransfer, holder: TransferID?
     ) throws -> (id: TransferID, destination: String)? {
-        if new.request.options.onDuplicate != .join { return nil }
+        // Under a new gid a client asks for another transfer.
+        if new.request.options.onDuplicate != .join || new.request.options.gid != nil {
+            return nil
+        }
         guard let work = try earlier(new, holder) else { return nil }
         let isFailed = work.phase == .failed && !work.isRearmPending
         var changed = work

@@ -55,6 +55,8 @@ package final class TransferInserter {
     package func insert(
         _ new: NewTransfer, isTaken: (String) -> Bool = { _ in false }
     ) throws -> EnqueueOutcome {
+        let gid = new.request.options.gid
+        if let gid { try GIDRows(connection).checkIsFree(gid) }
         let holder = try holder(of: new.reservation)
         if let (id, destination) = try repeated(new, holder: holder) {
             return .existing(id, destination: destination)
@@ -79,6 +81,7 @@ package final class TransferInserter {
         try cancel(replaced, for: nextID)
         let row = try row(placed, identity: identity, waits: !awaited.isEmpty)
         try TransferDependencies(connection).add(awaited, of: TransferID(rawValue: row.id))
+        if let gid { try GIDRows(connection).add(gid, of: TransferID(rawValue: row.id)) }
         if let snapshot = new.snapshot { try SnapshotRows(connection).add(snapshot, of: row.id) }
         if buffer.append(row) { try buffer.flush(connection) }
         nextID += 1

@@ -57,6 +57,17 @@ package struct WantWriter {
         }
     }
 
+    /// Gives waiting transfers each other's turns, so that they come in this order, durably. The
+    /// turns of all others stay as they are.
+    package func arrange(_ ids: [TransferID]) throws(LonghaulError) {
+        try store.write(.durable) { try PlaceRows($0).arrange(ids) }
+    }
+
+    /// The places of transfers that were moved, see ``Candidate/place``.
+    package func places() throws(LonghaulError) -> [TransferID: Int64] {
+        try store.access { try PlaceRows($0).all() }
+    }
+
     private func ids(
         of selection: Selection, for change: WantedChange
     ) throws(LonghaulError) -> [TransferID] {

@@ -54,6 +54,8 @@ import Testing
             // Found by the program, and never said.
             "saysDiscretionary", "proxyVariables", "askedURL", "region", "profile", "source",
             "snapshotPath",
+            // Said over aria2's JSON-RPC alone.
+            "gid",
         ]
         let values: [Any] = [
             TransferRequest.blank, TransferSchedule(), TransferOptions(), UploadOptions(),

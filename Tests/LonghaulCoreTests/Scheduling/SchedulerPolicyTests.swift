@@ -272,6 +272,26 @@ import Testing
         #expect(starts(plan(head, running: [overdue(9, for: 1801)], total: 4)) == [31, 1, 2])
     }
 
+    /// A client has moved 5 to the second place: it has the turn of 2, which has that of 3, and so
+    /// on. Other priorities and sessions keep theirs.
+    @Test func movedTransfersExchangeTheirTurns() {
+        var head = [
+            candidate(1, waited: 5000), candidate(2, waited: 4000),
+            candidate(3, waited: 20, deadline: 60), candidate(4), candidate(5, waited: 1),
+            candidate(6, priority: .high), candidate(7, session: "t", waited: 1),
+        ]
+        for (index, place) in [(1, 3), (2, 4), (3, 5), (4, 2)] { head[index].place = Int64(place) }
+        let result = plan(head, running: [overdue(9, for: 60)], perOrigin: 16)
+        #expect(starts(result).filter { $0 != 7 } == [1, 5, 6, 2, 3, 4])
+    }
+
+    @Test func whatWasPutBackGoesNotByAge() {
+        var head = [candidate(1, waited: 9000), candidate(2, waited: 10)]
+        (head[0].place, head[1].place) = (2, 1)
+        let result = plan(head, total: 1)
+        #expect(starts(result) == [2] && result.overdue == nil)
+    }
+
     @Test func agePassesByWhatCannotStart() {
         let head = [
             candidate(1, origin: "down", waited: 9000), candidate(2, priority: .low, waited: 5000),
