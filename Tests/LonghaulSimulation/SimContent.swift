@@ -14,6 +14,8 @@ struct SimContent {
     var ignoresRangeEnds = false
     /// Sends bodies without saying how long they are.
     var isChunked = false
+    /// Of servers that are odd in more ways.
+    var oddities = SimOddities()
     /// Body bytes per second on each connection.
     var rate: Double = 2_000_000
     /// Instead of the file, until it is mended.
@@ -34,7 +36,7 @@ struct SimContent {
     /// What a client that does everything right never has to fetch twice.
     var isSteady: Bool {
         (proof == .strongTag || proof == .date) && !ignoresRanges && !isChunked && !hasMisled
-            && versions.count == 1
+            && versions.count == 1 && oddities == SimOddities()
     }
 
     /// Another file under the same name; one that only grew begins as the one before.
@@ -68,12 +70,36 @@ struct SimContent {
 
     /// RFC 9110 §13.1.5, for the proofs that are strong.
     func meets(_ ifRange: String?, at now: Timestamp) -> Bool {
-        guard let ifRange else { return true }
+        guard let ifRange, !oddities.ignoresConditions else { return true }
         let fields = headers(at: now)
         switch proof {
         case .strongTag: return ifRange == fields["ETag"]
         case .date: return ifRange == fields["Last-Modified"]
         case .weakTag, .nothing: return false
         }
+    }
+}
+
+/// What a server does that is odd, and that it may do.
+struct SimOddities: Equatable {
+    /// Sends the range that is asked for, whatever If-Range says.
+    var ignoresConditions = false
+    /// Leaves what proves the version out of a 206.
+    var baresParts = false
+    /// A 206 has no more bytes than these.
+    var partMost = Int64.max
+    /// Forbids more answers at a time.
+    var connections = Int.max
+
+    init() {}
+
+    /// - Parameter size: Of the file that is served.
+    init(_ size: Int64, _ random: inout SeededGenerator) {
+        ignoresConditions = random.happens(0.25)
+        baresParts = random.happens(0.25)
+        if random.happens(0.25) {
+            partMost = max(1000, size / Int64.random(in: 1...40, using: &random))
+        }
+        if random.happens(0.4) { connections = Int.random(in: 1...3, using: &random) }
     }
 }

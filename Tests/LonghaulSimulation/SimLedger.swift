@@ -100,6 +100,8 @@ struct SimTally {
     var waitsExplained = 0
     var resources = 0
     var uploaded = 0
+    var forbidden = 0
+    var readers = 0
     var bytes: Int64 = 0
 
     /// Moments at which the engine's process ended without a word.
@@ -122,6 +124,7 @@ struct SimTally {
             ("clock jumps", \.clockJumps), ("acts of clients", \.clientActs),
             ("waits explained", \.waitsExplained), ("resources of uploads", \.resources),
             ("files published by them", \.uploaded),
+            ("answers to one too many", \.forbidden), ("readers", \.readers),
         ]
     }
 

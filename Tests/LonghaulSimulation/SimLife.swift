@@ -3,6 +3,8 @@ enum SimLife: String, CaseIterable, Sendable {
     case ordinary
     /// Programs are told what happened.
     case hosts
+    /// Servers are odd, and processes read what they send as it comes.
+    case servers
     /// Transfers share a fetch.
     case shared
     /// Programs are launched for background tasks.
@@ -20,7 +22,7 @@ enum SimLife: String, CaseIterable, Sendable {
                 40_001_206,
             ]
         case .hosts: [3_002_154, 7_300_125]
-        case .tasks: []
+        case .tasks, .servers: []
         case .uploads: [18, 1478, 5235, 10_642]
         case .shared:
             [
@@ -37,6 +39,7 @@ enum SimLife: String, CaseIterable, Sendable {
         switch self {
         case .ordinary: try world.live()
         case .hosts: try world.liveWithHosts()
+        case .servers: try world.liveWithOddServers()
         case .shared: try world.liveShared()
         case .tasks: try world.liveWithTasks()
         case .uploads: try world.liveWithUploads()

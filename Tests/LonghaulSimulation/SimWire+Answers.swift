@@ -21,7 +21,9 @@ extension SimWire {
             return
         }
         if random.happens(trouble.busy) { return conclude(key, &exchange, busy(exchange)) }
-        if let refusal = content.refusal {
+        let isOneTooMany = openBodies(of: exchange.url) >= content.oddities.connections
+        if isOneTooMany { forbidden += 1 }
+        if let refusal = isOneTooMany ? 403 : content.refusal {
             return conclude(key, &exchange, status(refusal, exchange))
         }
         if let target = content.movedTo {
@@ -53,6 +55,16 @@ extension SimWire {
             exchange.silentAfter = Int64.random(in: 0...max(1, length), using: &random)
         }
         conclude(key, &exchange, head)
+    }
+
+    /// Bodies that the server is sending; what was stopped it has heard of.
+    private func openBodies(of url: String) -> Int {
+        exchanges.values.count { exchange in
+            switch exchange.phase {
+            case .held, .moving: exchange.url == url && !exchange.isStopping
+            case .queued, .asked: false
+            }
+        }
     }
 
     private func status(_ code: Int, _ exchange: EasyHandle) -> ResponseHead {
@@ -106,7 +118,8 @@ extension SimWire {
             separator: "-", omittingEmptySubsequences: false)
         let start = Int64(ends[0]) ?? 0
         let last = ends.count > 1 && !content.ignoresRangeEnds ? Int64(ends[1]) : nil
-        let end = min(size, last.map { $0 + 1 } ?? size)
+        var end = min(size, last.map { $0 + 1 } ?? size)
+        end = min(end, start.addingClamped(content.oddities.partMost))
         guard start < size else {
             head.status = 416
             head.headers["Content-Range"] = "bytes */\(size)"
@@ -115,6 +128,9 @@ extension SimWire {
         }
         exchange.body = start..<end
         head.status = 206
+        if content.oddities.baresParts {
+            for proof in ["ETag", "Last-Modified", "Date"] { head.headers[proof] = nil }
+        }
         head.headers["Content-Range"] = "bytes \(start)-\(end - 1)/\(size)"
     }
 

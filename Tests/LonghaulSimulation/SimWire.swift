@@ -70,6 +70,8 @@ final class SimWire: WirePort, @unchecked Sendable {
     var answered = 0
     var stalls = 0
     var redirects = 0
+    /// Answers to one request more than the server takes at a time.
+    var forbidden = 0
     /// What the checkers want to see: each request as it is handed over and as it goes out, each
     /// body byte as it arrives.
     var willQueue: (SegmentRequest) -> Void = { _ in }

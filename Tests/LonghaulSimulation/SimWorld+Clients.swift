@@ -13,6 +13,7 @@ extension SimWorld {
         if random.happens(trouble.wants) { try want(id) }
         if random.happens(trouble.changes) { try set(id) }
         if random.happens(trouble.removals) { try remove(id) }
+        if hasOddServers, random.happens(0.02) { try read(id) }
     }
 
     /// The datagram beside the store; it may be lost.
@@ -170,6 +171,23 @@ extension SimWorld {
         } catch {
             // Completed just now.
             guard error.code == .conflict else { throw error }
+        }
+        hint()
+    }
+
+    /// A process begins to read the bytes of a transfer as they come, from any place on, or leaves.
+    private func read(_ id: TransferID) throws {
+        if let reader = readers.removeValue(forKey: id) {
+            say("\(id) is read no more")
+            try clients.readers.leave(reader, of: id)
+        } else if let known = expected[id], known.after.isEmpty {
+            let size = wire.contents[known.url]?.current.count ?? 0
+            let start = Int64.random(in: 0...size, using: &random)
+            say("\(id) is read from \(start) on")
+            let process = LaunchedProcess(pid: 3, startTicks: 1, bootID: Self.boot)
+            readers[id] = try clients.readers.enter(id, from: start, process)
+            tally.readers += 1
+            forgetPause(of: id)
         }
         hint()
     }

@@ -18,6 +18,12 @@ extension SimWorld {
         finishTally()
     }
 
+    /// The same with servers that are odd in more ways, and with readers of what they send.
+    func liveWithOddServers() throws {
+        hasOddServers = true
+        try live()
+    }
+
     func drawLimits() throws {
         policy.limits.running = [2, 3, 5, 16].randomElement(using: &random) ?? 16
         policy.limits.perOrigin = [1, 2, 4, 6].randomElement(using: &random) ?? 6
@@ -30,6 +36,7 @@ extension SimWorld {
         tally.lives = 1
         tally.stalls = wire.stalls
         tally.redirects = wire.redirects
+        tally.forbidden = wire.forbidden
         tally.diskFaults = disk.faults
         tally.transfers = expected.count
         tally.resources = wire.servers.creations
@@ -189,7 +196,11 @@ extension SimWorld {
     func makeContent() -> String {
         let url = "http://s\(nextURL % 2).test/f\(nextURL)"
         nextURL += 1
-        let most: Int64 = [30_000, 30_000, 2_000_000, 40_000_000].randomElement(using: &random)!
+        // Files in parts, where servers are odd about parts.
+        let sizes: [Int64] =
+            hasOddServers
+            ? [30_000, 40_000_000, 60_000_000] : [30_000, 30_000, 2_000_000, 40_000_000]
+        let most = sizes.randomElement(using: &random)!
         let size = Int64.random(in: 0...most, using: &random)
         let proof = SimContent.Proof.allCases.randomElement(using: &random) ?? .strongTag
         for name in [url, sibling(of: url)] {
@@ -198,6 +209,7 @@ extension SimWorld {
             content.ignoresRangeEnds = random.happens(0.15)
             content.isChunked = random.happens(0.1)
             content.rate = [20_000, 400_000, 3_000_000, 20_000_000].randomElement(using: &random)!
+            if hasOddServers { content.oddities = SimOddities(size, &random) }
             wire.contents[name] = content
         }
         nextLabel += 1

@@ -51,6 +51,9 @@ final class SimWorld: @unchecked Sendable {
     var told: Reading<NetworkState>?
     var settlesAt: Instant?
 
+    /// In lives with odd servers.
+    var hasOddServers = false
+    var readers: [TransferID: ReaderID] = [:]
     /// In lives with uploads, by URL.
     var uploads: [String: SimUpload] = [:]
     /// In lives with hosts.

@@ -15,6 +15,14 @@ import Testing
         #expect(tally.clockJumps > 0 && tally.diskFaults > 0)
     }
 
+    /// Lives with servers that ignore If-Range, leave validators out, send parts of parts and take
+    /// few connections, and with processes that read along.
+    @Test func everyPromiseHoldsWithOddServers() throws {
+        let tally = try lived(.servers, 50).tally
+        #expect(tally.kills > 0 && tally.powerCuts > 0 && tally.restarts > 0)
+        #expect(tally.forbidden > 0 && tally.readers > 0)
+    }
+
     @Test func everyPromiseHoldsForThoseWhoShare() throws {
         #expect(try lived(.shared, 60).tally.crashPoints > 0)
     }

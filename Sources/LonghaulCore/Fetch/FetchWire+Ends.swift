@@ -162,6 +162,10 @@ extension FetchWire {
             fromZero = nil
             frame.bytes.state.bytesTotal = length
             return frame.bytes.isWhole ? .finish : .unusable("it calls an incomplete file complete")
+        case .restartFromZero(.nothingToProve)? where ask.isExtra,
+            .restartFromZero(.partialUnusable)? where ask.isExtra:
+            // A reader's place is reached in its turn; the bytes held can be continued.
+            frame.connections.rangesRefused = true
         case .restartFromZero(let reason)?:
             if !ask.sendsRange, ask.bypassesCaches || !reason.mayBeOfCache {
                 return .unusable(reason.description)
