@@ -22,10 +22,15 @@ import Testing
     private func hasLock(_ scratch: ScratchStore) throws -> Bool {
         var facts = stat()
         guard stat(scratch.location.database, &facts) == 0 else { return false }
-        let locks = try String(contentsOfFile: "/proc/locks", encoding: .utf8)
-        return locks.split(separator: "\n").contains { line in
-            line.contains("POSIX") && line.contains(":\(facts.st_ino) ")
-                && line.contains(" \(getpid()) ")
+        // While other tests take and free locks, one reading of the list may miss some.
+        for _ in 1...50 {
+            let locks = try String(contentsOfFile: "/proc/locks", encoding: .utf8)
+            let isListed = locks.split(separator: "\n").contains { line in
+                line.contains("POSIX") && line.contains(":\(facts.st_ino) ")
+                    && line.contains(" \(getpid()) ")
+            }
+            if isListed { return true }
         }
+        return false
     }
 }

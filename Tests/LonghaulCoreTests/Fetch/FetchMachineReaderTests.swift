@@ -88,21 +88,22 @@ import Testing
     /// that, and the reader's place is not asked for again and again.
     @Test func aPlaceThatCannotBeProvenIsReachedInItsTurn() {
         var script = begun(connections: 1, readFrom: nil)
+        // If-Range is of no use there, which is known.
+        script.origin.mishandlesIfRange = true
+        let held = 9 * Self.mib
+        script.wrote(through: held, received: held)
         script.machine.serve(subscribers(script, readFrom: 10 * Self.mib))
         script.event(.tick)
-        script.ended(.stopped, through: Self.mib, received: Self.mib)
-        // With If-Range, and without.
-        for _ in 1...2 {
-            #expect(script.ranges.last == "bytes=10485760-")
-            script.answer(head(206, "Content-Range: bytes 10485760-20971519/20971520"))
-            script.ended(.refused, through: 0, received: 0)
-        }
-        #expect(script.machine.have == ByteRanges(0..<Self.mib))
+        script.ended(.stopped, through: held, received: held)
+        #expect(script.ranges.last == "bytes=10485760-")
+        script.answer(head(206, "Content-Range: bytes 10485760-20971519/20971520"))
+        script.ended(.refused, through: 0, received: 0)
+        #expect(script.machine.have == ByteRanges(0..<held))
         let overlap = Limits.overlapBytes
-        let start = Self.mib - overlap
+        let start = held - overlap
         #expect(script.ranges.last == "bytes=\(start)-")
         script.answer(head(206, "Content-Range: bytes \(start)-20971519/20971520"))
-        script.wrote(through: 2 * Self.mib, received: Self.mib + overlap)
+        script.wrote(through: held + Self.mib, received: Self.mib + overlap)
         script.event(.tick)
         #expect(stops(script).isEmpty)
     }
