@@ -28,6 +28,7 @@ let package = Package(
         .library(name: "Longhaul", targets: ["Longhaul"]),
         .library(name: "LonghaulURLRequest", targets: ["LonghaulURLRequest"]),
         .library(name: "LonghaulURLSession", targets: ["LonghaulURLSession"]),
+        .library(name: "LonghaulServiceLifecycle", targets: ["LonghaulServiceLifecycle"]),
         .library(name: "LonghaulTesting", targets: ["LonghaulTesting"]),
         .executable(name: "longhaul", targets: ["LonghaulCLI"]),
         .executable(name: "longhaul-serve", targets: ["longhaul-serve"]),
@@ -37,6 +38,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         // Needs libsqlite3-dev to build.
@@ -74,6 +76,12 @@ let package = Package(
             [
                 .target(name: "Longhaul", condition: .when(platforms: [.linux])),
                 .target(name: "LonghaulURLRequest", condition: .when(platforms: [.linux])),
+            ]),
+        module(
+            "LonghaulServiceLifecycle",
+            [
+                "Longhaul",
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         module(
             "LonghaulTesting",
@@ -156,6 +164,13 @@ let package = Package(
             [
                 "LonghaulURLSession", "Longhaul", "LonghaulTesting", "LonghaulTestSupport",
                 "photofetch",
+            ]),
+        tests(
+            "LonghaulServiceLifecycleTests",
+            [
+                "LonghaulServiceLifecycle", "Longhaul", "LonghaulStore", "LonghaulTestSupport",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         tests("LonghaulTestingTests", ["LonghaulTesting", "Longhaul", "feedreader"]),
         tests("LonghaulCLITests", ["LonghaulCLI", "LonghaulTestSupport"]),

@@ -32,6 +32,8 @@ import Testing
             "Longhaul", "LonghaulURLRequest", "Foundation", "FoundationNetworking",
             "Synchronization",
         ],
+        // Apart, because a program that imports it needs a service group.
+        "LonghaulServiceLifecycle": ["Longhaul", "ServiceLifecycle"],
         // Drives an engine of its own in a simulated world.
         "LonghaulTesting": [
             "Longhaul", "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulEngine",
