@@ -19,6 +19,8 @@ import Testing
         "LonghaulEngine": [
             "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport", "Logging",
             "Synchronization",
+            // Each under the trait of its name.
+            "Metrics", "Tracing",
         ],
         "Longhaul": [
             "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport",
