@@ -1,4 +1,5 @@
 import Foundation
+import Longhaul
 import LonghaulTestSupport
 import Testing
 
@@ -26,6 +27,95 @@ import Testing
             #expect(result.status == 0, "\(result.errors)")
             #expect(result.output.hasSuffix("done: \(scratch("a.bin"))\n"))
             try expect(scratch("a.bin"), isWhole: name, of: server)
+        }
+    }
+
+    /// A server's program is shut down in the middle of a download, and its next run goes on. The
+    /// package has the traits for metrics and traces; a program beside it prints them.
+    @Test func aServerGoesOnAndReports() async throws {
+        let scratch = try Scratch("server")
+        try writePackage("mirror", "Mirror", of: Article("docs/beside-a-server.md"), in: scratch)
+        let manifest = try scratch.text(of: "mirror/Package.swift")
+        let more = try String(
+            contentsOfFile: Fixture.path("measured/Package+Measured.swift"), encoding: .utf8)
+        try scratch.write(manifest + more, to: "mirror/Package.swift")
+        _ = try scratch.directory("mirror/Sources/measured")
+        try FileManager.default.copyItem(
+            atPath: Fixture.path("measured/Measured.swift"),
+            toPath: scratch("mirror/Sources/measured/Measured.swift"))
+        let folder = try await build("mirror", in: scratch, into: ".build/embedder-server")
+        let mirror = "\(folder)/debug/mirror"
+        try await goesOnAfterAShutdown(mirror, scratch)
+        try await uploads(mirror, scratch)
+        try await reports("\(folder)/debug/measured", scratch)
+    }
+
+    private func goesOnAfterAShutdown(_ mirror: String, _ scratch: Scratch) async throws {
+        try await LoopbackServer.run { server in
+            let name = "a.bin?size=8M&stall=4M&stalls=1&etag=v1"
+            let queue = try TransferQueue(directory: scratch("state"))
+            let id = TransferID(rawValue: 1)
+            let first = try start(mirror, ["get", server.url(name), scratch("a.bin")], scratch)
+            try await eventually("half of the file\n\(first.errors)") {
+                try (queue.transfer(id)?.bytesDone ?? 0) >= 4 << 20
+            }
+            first.send(SIGTERM)
+            let shut = try await first.wait()
+            #expect(shut.status == 0, "\(shut.errors)")
+            #expect(try queue.transfer(id)?.state == .waiting)
+
+            let second = try start(mirror, [], scratch)
+            try await second.waitForOutput("transferCompleted \(server.url(name))")
+            second.send(SIGTERM)
+            #expect(try await second.wait().status == 0)
+            try expect(scratch("a.bin"), isWhole: name, of: server)
+            #expect(try queue.transfer(id)?.bytesFetched == 8 << 20)
+        }
+    }
+
+    private func uploads(_ mirror: String, _ scratch: Scratch) async throws {
+        guard UploadServer.isInstalled else { return }
+        let server = try await UploadServer.start()
+        try scratch.write("content", to: "source")
+        let url = server.url("plain/a")
+        let process = try start(mirror, ["put", url, scratch("source")], scratch)
+        try await process.waitForOutput("transferCompleted \(url)")
+        process.send(SIGTERM)
+        #expect(try await process.wait().status == 0)
+        #expect(try String(contentsOfFile: server.file("a"), encoding: .utf8) == "content")
+    }
+
+    /// The first request is refused, the second one has the file.
+    private func reports(_ measured: String, _ scratch: Scratch) async throws {
+        try await LoopbackServer.run { server in
+            let url = server.url("b.bin?size=1M&status=503&statuses=1&etag=v1")
+            let process = try start(
+                measured, [url, scratch("b.bin")], scratch, state: "measured-state")
+            let result = try await process.wait()
+            try #require(result.status == 0, "\(result.errors)")
+            let lines = Set(result.output.split(separator: "\n").map(String.init))
+            let expected: Set = [
+                "longhaul_transfers_completed 1", "longhaul_transfers_failed 0",
+                "longhaul_requests 2", "longhaul_requests_failed 1", "longhaul_restarts 0",
+                "longhaul_body_bytes \(1 << 20)", "longhaul_transfers waiting 0",
+                "longhaul_transfers running 0", "longhaul_transfers paused 0",
+                "longhaul_transfers completed 1", "longhaul_transfers failed 0",
+                "longhaul_transfers cancelled 0",
+            ]
+            #expect(expected.subtracting(lines).isEmpty, "\(result.output)")
+            let spans = lines.filter { $0.hasPrefix("longhaul.attempt client ") }.sorted()
+            try #require(spans.count == 2, "\(result.output)")
+            #expect(spans[0].hasPrefix("longhaul.attempt client error "), "\(spans)")
+            #expect(spans[0].contains("http.response.status_code=int64(503)"), "\(spans)")
+            #expect(spans[1].hasPrefix("longhaul.attempt client well "), "\(spans)")
+            #expect(spans[1].contains("longhaul.body.bytes=int64(\(1 << 20))"), "\(spans)")
+            // The page names each of them, and no other.
+            let page = try String(
+                contentsOf: Article.root.appending(path: "docs/beside-a-server.md"),
+                encoding: .utf8)
+            let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `longhaul_") }
+            let named = Set(rows.compactMap { $0.split(separator: "`").dropFirst().first })
+            #expect(named == Set(expected.compactMap { $0.split(separator: " ").first }))
         }
     }
 
