@@ -72,7 +72,7 @@ public actor SimulatedWorld {
 
     /// A world with an empty queue.
     ///
-    /// - Parameter startingAt: What its clock says at first.
+    /// - Parameter date: What its clock says at first.
     /// - Throws: `storeUnavailable`; `io` when no file or thread can be had.
     public init(startingAt date: Date) async throws(LonghaulError) {
         let clock = VirtualClock(startingAt: Timestamp(date))
