@@ -22,21 +22,49 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
+/// A product of another package that SwiftPM fetches for a trait alone. Each use of a package has
+/// the condition: one without it fetches the package for every embedder.
+func product(_ name: String, _ package: String, for trait: String) -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: [trait]))
+}
+
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let argumentParser = product("ArgumentParser", "swift-argument-parser", for: "Command")
+let serviceLifecycle = product(
+    "ServiceLifecycle", "swift-service-lifecycle", for: "ServiceLifecycle")
+
+func nio(_ names: String...) -> [Target.Dependency] {
+    names.map { product($0, "swift-nio", for: "Command") }
+}
+
 let package = Package(
     name: "longhaul",
     products: [
         .library(name: "Longhaul", targets: ["Longhaul"]),
         .library(name: "LonghaulURLRequest", targets: ["LonghaulURLRequest"]),
         .library(name: "LonghaulURLSession", targets: ["LonghaulURLSession"]),
+        .library(name: "LonghaulServiceLifecycle", targets: ["LonghaulServiceLifecycle"]),
         .library(name: "LonghaulTesting", targets: ["LonghaulTesting"]),
         .executable(name: "longhaul", targets: ["LonghaulCLI"]),
         .executable(name: "longhaul-serve", targets: ["longhaul-serve"]),
         .executable(name: "longhaul-aria2c", targets: ["longhaul-aria2c"]),
     ],
+    traits: [
+        .default(enabledTraits: ["Command", "ServiceLifecycle"]),
+        .trait(name: "Command", description: "What the programs and the tests need."),
+        .trait(name: "ServiceLifecycle", description: "What LonghaulServiceLifecycle needs."),
+        .trait(name: "Metrics", description: "The engine counts with swift-metrics."),
+        .trait(
+            name: "Tracing",
+            description: "The engine reports each request as a span of swift-distributed-tracing."),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         // Needs libsqlite3-dev to build.
@@ -57,15 +85,15 @@ let package = Package(
         module(
             "LonghaulEngine",
             [
-                "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport",
-                .product(name: "Logging", package: "swift-log"),
+                "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport", logging,
+                product("Metrics", "swift-metrics", for: "Metrics"),
+                product("Tracing", "swift-distributed-tracing", for: "Tracing"),
             ]),
         module(
             "Longhaul",
             [
                 "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport",
-                "LonghaulEngine",
-                .product(name: "Logging", package: "swift-log"),
+                "LonghaulEngine", logging,
             ]),
         module("LonghaulURLRequest", ["Longhaul"]),
         // On Apple's systems names for Foundation's own URLSession, which need nothing else.
@@ -75,6 +103,7 @@ let package = Package(
                 .target(name: "Longhaul", condition: .when(platforms: [.linux])),
                 .target(name: "LonghaulURLRequest", condition: .when(platforms: [.linux])),
             ]),
+        module("LonghaulServiceLifecycle", ["Longhaul", serviceLifecycle]),
         module(
             "LonghaulTesting",
             [
@@ -89,39 +118,27 @@ let package = Package(
             name: "feedreader", dependencies: ["Longhaul"], swiftSettings: settings),
         .executableTarget(
             name: "LonghaulCLI",
-            dependencies: [
-                "Longhaul", "LonghaulPlatform",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ], swiftSettings: settings),
+            dependencies: ["Longhaul", "LonghaulPlatform", argumentParser],
+            swiftSettings: settings),
 
         // Over HTTP; a program of its own, so that the command is quick to build and to start.
         .target(
             name: "LonghaulServe",
-            dependencies: [
-                "Longhaul", "LonghaulPlatform",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOWebSocket", package: "swift-nio"),
-            ], resources: [.embedInCode("Page/page.html")], swiftSettings: settings),
+            dependencies: ["Longhaul", "LonghaulPlatform"]
+                + nio("NIOCore", "NIOPosix", "NIOHTTP1", "NIOWebSocket"),
+            resources: [.embedInCode("Page/page.html")], swiftSettings: settings),
         .executableTarget(
             name: "longhaul-serve",
-            dependencies: [
-                "LonghaulServe", "Longhaul", "LonghaulPlatform",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ], swiftSettings: settings),
+            dependencies: ["LonghaulServe", "Longhaul", "LonghaulPlatform", argumentParser],
+            swiftSettings: settings),
 
         .executableTarget(
             name: "longhaul-aria2c", dependencies: ["Longhaul", "LonghaulPlatform"],
             swiftSettings: settings),
 
         module(
-            "LonghaulTestSupport",
-            [
-                "LonghaulCore", "CLibcrypto",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ], path: "Tests/LonghaulTestSupport"),
+            "LonghaulTestSupport", ["LonghaulCore", "CLibcrypto"] + nio("NIOCore", "NIOPosix"),
+            path: "Tests/LonghaulTestSupport"),
         .executableTarget(
             name: "LonghaulTestServer", dependencies: ["LonghaulTestSupport"],
             path: "Tests/LonghaulTestServer", swiftSettings: settings),
@@ -157,6 +174,12 @@ let package = Package(
                 "LonghaulURLSession", "Longhaul", "LonghaulTesting", "LonghaulTestSupport",
                 "photofetch",
             ]),
+        tests(
+            "LonghaulServiceLifecycleTests",
+            [
+                "LonghaulServiceLifecycle", "Longhaul", "LonghaulStore", "LonghaulTestSupport",
+                logging, serviceLifecycle,
+            ]),
         tests("LonghaulTestingTests", ["LonghaulTesting", "Longhaul", "feedreader"]),
         tests("LonghaulCLITests", ["LonghaulCLI", "LonghaulTestSupport"]),
         tests(
@@ -165,10 +188,8 @@ let package = Package(
             "LonghaulServeTests",
             [
                 "LonghaulServe", "longhaul-serve", "longhaul-aria2c", "LonghaulCLI", "Longhaul",
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
                 "LonghaulTestSupport",
-            ]),
+            ] + nio("NIOPosix", "NIOHTTP1")),
         tests("TidyTests", []),
     ],
     swiftLanguageModes: [.v6]

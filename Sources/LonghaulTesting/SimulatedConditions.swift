@@ -32,7 +32,7 @@ public final class SimulatedConditions: Sendable {
         set { change { $0.power = newValue } }
     }
 
-    /// Unmetered at first. ``NetworkState/offline`` ends all requests; setting a state that is
+    /// Unmetered at first. `NetworkState.offline` ends all requests; setting a state that is
     /// there already is another network of the same kind.
     public var network: NetworkState {
         get { state.withLock { $0.network } }

@@ -49,8 +49,8 @@ public actor SimulatedWorld {
         public var results: [String: TaskResult] = [:]
     }
 
-    /// The configuration for sessions of this world. ``BackgroundSession/Configuration/store`` is
-    /// the directory that a ``BackgroundTaskScheduler`` and a ``BackgroundHost`` take as well.
+    /// The configuration for sessions of this world. `BackgroundSession.Configuration.store` is
+    /// the directory that a `BackgroundTaskScheduler` and a `BackgroundHost` take as well.
     public nonisolated let configuration: BackgroundSession.Configuration
     /// The conditions of the machine.
     public nonisolated let conditions = SimulatedConditions()
@@ -72,7 +72,7 @@ public actor SimulatedWorld {
 
     /// A world with an empty queue.
     ///
-    /// - Parameter startingAt: What its clock says at first.
+    /// - Parameter date: What its clock says at first.
     /// - Throws: `storeUnavailable`; `io` when no file or thread can be had.
     public init(startingAt date: Date) async throws(LonghaulError) {
         let clock = VirtualClock(startingAt: Timestamp(date))
@@ -119,9 +119,9 @@ public actor SimulatedWorld {
 
     // MARK: - Hosts
 
-    /// Says what a host does: usually the program's own entry, with a ``BackgroundHost`` or a
-    /// ``BackgroundTaskScheduler`` in it. It is called in each launch of the host, with
-    /// ``BackgroundLaunch/current``. A return is exit status 0, an error is 1. A host without a
+    /// Says what a host does: usually the program's own entry, with a `BackgroundHost` or a
+    /// `BackgroundTaskScheduler` in it. It is called in each launch of the host, with
+    /// `BackgroundLaunch.current`. A return is exit status 0, an error is 1. A host without a
     /// program cannot be started. Its command is not looked at.
     public nonisolated func setProgram(
         ofHost host: String, _ program: @escaping @Sendable () async throws -> Void
@@ -159,14 +159,14 @@ public actor SimulatedWorld {
         if seconds > 0 { try await sleepers.sleep(until: clock.now.monotonic + seconds) }
     }
 
-    /// The machine has slept, and wakes up (``TaskTrigger/resume``).
+    /// The machine has slept, and wakes up (`TaskTrigger.resume`).
     public func resume() async throws {
         facts.resumes += 1
         inputs.append(.machine(facts))
         try await advance(by: 0)
     }
 
-    /// Another file system is mounted (``TaskTrigger/mount``).
+    /// Another file system is mounted (`TaskTrigger.mount`).
     public func mount() async throws {
         facts.mounts = (facts.mounts ?? []).union([Int64(facts.mounts?.count ?? 0)])
         inputs.append(.machine(facts))

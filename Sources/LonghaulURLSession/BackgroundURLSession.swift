@@ -49,6 +49,7 @@ public final class BackgroundURLSession: Sendable {
     /// `urlSession(_:didBecomeInvalidWithError:)` get the error.
     ///
     /// - Parameters:
+    ///   - configuration: Copied; later changes of it do not count.
     ///   - delegate: Held until the session is invalidated.
     ///   - delegateQueue: Has to be serial. `nil` = one of the session's own.
     public init(

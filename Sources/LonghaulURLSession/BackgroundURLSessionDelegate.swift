@@ -6,10 +6,10 @@ public import Foundation
 ///
 /// Methods of all delegates run on the session's delegate queue, one after the other.
 public protocol BackgroundURLSessionDelegate: NSObjectProtocol, Sendable {
-    /// The session is over in this process.
-    ///
-    /// - Parameter error: `nil` after ``BackgroundURLSession/finishTasksAndInvalidate()`` and
-    ///   ``BackgroundURLSession/invalidateAndCancel()``; otherwise why it could not be opened.
+    /// The session is over in this process. The error is `nil` after
+    /// ``BackgroundURLSession/finishTasksAndInvalidate()`` and
+    /// ``BackgroundURLSession/invalidateAndCancel()``; otherwise it tells why the session could not
+    /// be opened.
     func urlSession(
         _ session: BackgroundURLSession, didBecomeInvalidWithError error: (any Error)?)
 
@@ -20,17 +20,15 @@ public protocol BackgroundURLSessionDelegate: NSObjectProtocol, Sendable {
 
 /// Told about tasks of either kind (URLSession's `URLSessionTaskDelegate`).
 public protocol BackgroundURLSessionTaskDelegate: BackgroundURLSessionDelegate {
-    /// The task has ended. Told again after a crash until the method has returned.
-    ///
-    /// - Parameter error: `nil` for success; else a `URLError`, whose
-    ///   `userInfo[NSUnderlyingErrorKey]` is the `LonghaulError`.
+    /// The task has ended. Told again after a crash until the method has returned. The error is
+    /// `nil` for success; else a `URLError`, whose `userInfo[NSUnderlyingErrorKey]` is the
+    /// `LonghaulError`.
     func urlSession(
         _ session: BackgroundURLSession, task: BackgroundURLSessionTask,
         didCompleteWithError error: (any Error)?)
 
-    /// An upload has progressed.
-    ///
-    /// - Parameter totalBytesSent: Bytes that the server has acknowledged.
+    /// An upload has progressed. `totalBytesSent` counts the bytes that the server has
+    /// acknowledged.
     func urlSession(
         _ session: BackgroundURLSession, task: BackgroundURLSessionTask,
         didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
@@ -39,8 +37,8 @@ public protocol BackgroundURLSessionTaskDelegate: BackgroundURLSessionDelegate {
     /// A task with an ``BackgroundURLSessionTask/earliestBeginDate`` is about to begin. Asked
     /// for sessions with a host; without one the task begins. Default: it goes on.
     ///
-    /// - Parameter completionHandler: Has to be called once, on any thread. Only the URL and
-    ///   the header fields of a new request count.
+    /// The completion handler has to be called once, on any thread. Only the URL and the header
+    /// fields of a new request count.
     func urlSession(
         _ session: BackgroundURLSession, task: BackgroundURLSessionTask,
         willBeginDelayedRequest request: URLRequest,
@@ -68,10 +66,8 @@ public protocol BackgroundURLSessionDownloadDelegate: BackgroundURLSessionTaskDe
         _ session: BackgroundURLSession, downloadTask: BackgroundURLSessionDownloadTask,
         didFinishDownloadingTo location: URL)
 
-    /// The download has progressed.
-    ///
-    /// - Parameter totalBytesExpectedToWrite: -1 (`NSURLSessionTransferSizeUnknown`) while the
-    ///   size is unknown.
+    /// The download has progressed. `totalBytesExpectedToWrite` is -1
+    /// (`NSURLSessionTransferSizeUnknown`) while the size is unknown.
     func urlSession(
         _ session: BackgroundURLSession, downloadTask: BackgroundURLSessionDownloadTask,
         didWriteData bytesWritten: Int64, totalBytesWritten: Int64,

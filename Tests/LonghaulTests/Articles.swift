@@ -27,12 +27,17 @@ struct Article {
         self.snippets = snippets
     }
 
-    /// All that speak of the library.
+    /// All that speak of the libraries.
     static func all() throws -> [Article] {
-        let folder = "Sources/Longhaul/Longhaul.docc"
-        let names = try FileManager.default.contentsOfDirectory(
-            atPath: root.appending(path: folder).path)
-        let articles = names.filter { $0.hasSuffix(".md") }.sorted().map { "\(folder)/\($0)" }
+        func names(in folder: String) throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
+                .sorted()
+        }
+        let catalogues = try names(in: "Sources").map { "Sources/\($0)/\($0).docc" }
+            .filter { FileManager.default.fileExists(atPath: root.appending(path: $0).path) }
+        let articles = try catalogues.flatMap { folder in
+            try names(in: folder).filter { $0.hasSuffix(".md") }.map { "\(folder)/\($0)" }
+        }
         let pages = [
             "docs/finite-work.md", "docs/from-bgtaskscheduler.md", "docs/from-urlsession.md",
             "docs/testing-hosts.md",

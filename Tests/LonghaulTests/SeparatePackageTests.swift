@@ -1,35 +1,19 @@
 import Foundation
+import Longhaul
 import LonghaulTestSupport
 import Testing
 
-/// A package of somebody else's, outside the repository, with nothing but what docs/swift.md says.
-/// Its build folder stays beside the tests' own, so that only the first time takes minutes.
+/// Packages of somebody else's, outside the repository, with nothing but what the documents say.
+/// Their build folders stay beside the tests' own, so that only the first time takes minutes.
 @Suite(.timeLimit(.minutes(30))) struct SeparatePackageTests {
     @Test func thePageIsEnough() async throws {
-        let swift = try #require(InstalledProgram.find("swift"))
         let scratch = try Scratch("embedder")
-        try FileManager.default.createSymbolicLink(
-            atPath: scratch("longhaul"), withDestinationPath: Article.root.path)
-        _ = try scratch.directory("fetch/Sources/fetch")
-        let readme = try Article("docs/swift.md")
-        let manifest = try #require(readme.snippets.first { $0.contains("// Package.swift") })
-        let program = try #require(
-            readme.snippets.first { $0.contains("// Sources/fetch/Fetch.swift") })
-        try scratch.write(manifest, to: "fetch/Package.swift")
-        try scratch.write(program, to: "fetch/Sources/fetch/Fetch.swift")
-
-        let folder = Article.root.appending(path: ".build/embedder").path
-        let build = try CLIProcess(
-            swift, ["build", "--scratch-path", folder], directory: scratch("fetch"))
-        let built = try await build.wait(within: .seconds(25 * 60))
-        try #require(built.status == 0, "\(built.output.suffix(4000))\(built.errors)")
+        try writePackage("fetch", "Fetch", of: Article("docs/swift.md"), in: scratch)
+        let folder = try await build("fetch", in: scratch, into: ".build/embedder")
 
         try await LoopbackServer.run { server in
             func run(_ arguments: String...) async throws -> CLIProcess.Result {
-                try await CLIProcess(
-                    "\(folder)/debug/fetch", arguments,
-                    environment: ["PATH": "/usr/bin:/bin", "LONGHAUL_HOME": scratch("state")]
-                ).wait()
+                try await start("\(folder)/debug/fetch", arguments, scratch).wait()
             }
             // What failed is said and done with; the next runs go on.
             let refused = try await run(server.url("x.bin?status=404"), scratch("x.bin"))
@@ -42,8 +26,124 @@ import Testing
             let result = try await run(server.url(name), scratch("a.bin"))
             #expect(result.status == 0, "\(result.errors)")
             #expect(result.output.hasSuffix("done: \(scratch("a.bin"))\n"))
-            let content = try Data(contentsOf: URL(fileURLWithPath: scratch("a.bin")))
-            #expect(try [UInt8](content) == server.expected(name).bytes)
+            try expect(scratch("a.bin"), isWhole: name, of: server)
+        }
+    }
+
+    /// A server's program is shut down in the middle of a download, and its next run goes on. The
+    /// package has the traits for metrics and traces; a program beside it prints them.
+    @Test func aServerGoesOnAndReports() async throws {
+        let scratch = try Scratch("server")
+        try writePackage("mirror", "Mirror", of: Article("docs/beside-a-server.md"), in: scratch)
+        let manifest = try scratch.text(of: "mirror/Package.swift")
+        let more = try String(
+            contentsOfFile: Fixture.path("measured/Package+Measured.swift"), encoding: .utf8)
+        try scratch.write(manifest + more, to: "mirror/Package.swift")
+        _ = try scratch.directory("mirror/Sources/measured")
+        try FileManager.default.copyItem(
+            atPath: Fixture.path("measured/Measured.swift"),
+            toPath: scratch("mirror/Sources/measured/Measured.swift"))
+        let folder = try await build("mirror", in: scratch, into: ".build/embedder-server")
+        let mirror = "\(folder)/debug/mirror"
+        try await goesOnAfterAShutdown(mirror, scratch)
+        try await uploads(mirror, scratch)
+        try await reports("\(folder)/debug/measured", scratch)
+    }
+
+    private func goesOnAfterAShutdown(_ mirror: String, _ scratch: Scratch) async throws {
+        try await LoopbackServer.run { server in
+            let name = "a.bin?size=8M&stall=4M&stalls=1&etag=v1"
+            let queue = try TransferQueue(directory: scratch("state"))
+            let id = TransferID(rawValue: 1)
+            let first = try start(mirror, ["get", server.url(name), scratch("a.bin")], scratch)
+            try await eventually("half of the file\n\(first.errors)") {
+                try (queue.transfer(id)?.bytesDone ?? 0) >= 4 << 20
+            }
+            first.send(SIGTERM)
+            let shut = try await first.wait()
+            #expect(shut.status == 0, "\(shut.errors)")
+            #expect(try queue.transfer(id)?.state == .waiting)
+
+            let second = try start(mirror, [], scratch)
+            try await second.waitForOutput("transferCompleted \(server.url(name))")
+            second.send(SIGTERM)
+            #expect(try await second.wait().status == 0)
+            try expect(scratch("a.bin"), isWhole: name, of: server)
+            #expect(try queue.transfer(id)?.bytesFetched == 8 << 20)
+        }
+    }
+
+    private func uploads(_ mirror: String, _ scratch: Scratch) async throws {
+        guard UploadServer.isInstalled else { return }
+        let server = try await UploadServer.start()
+        try scratch.write("content", to: "source")
+        let url = server.url("plain/a")
+        let process = try start(mirror, ["put", url, scratch("source")], scratch)
+        try await process.waitForOutput("transferCompleted \(url)")
+        process.send(SIGTERM)
+        #expect(try await process.wait().status == 0)
+        #expect(try String(contentsOfFile: server.file("a"), encoding: .utf8) == "content")
+    }
+
+    /// The first request is refused, the second one has the file.
+    private func reports(_ measured: String, _ scratch: Scratch) async throws {
+        try await LoopbackServer.run { server in
+            let url = server.url("b.bin?size=1M&status=503&statuses=1&etag=v1")
+            let process = try start(
+                measured, [url, scratch("b.bin")], scratch, state: "measured-state")
+            let result = try await process.wait()
+            try #require(result.status == 0, "\(result.errors)")
+            let lines = Set(result.output.split(separator: "\n").map(String.init))
+            let expected: Set = [
+                "longhaul_transfers_completed 1", "longhaul_transfers_failed 0",
+                "longhaul_requests 2", "longhaul_requests_failed 1", "longhaul_restarts 0",
+                "longhaul_body_bytes \(1 << 20)", "longhaul_transfers waiting 0",
+                "longhaul_transfers running 0", "longhaul_transfers paused 0",
+                "longhaul_transfers completed 1", "longhaul_transfers failed 0",
+                "longhaul_transfers cancelled 0",
+            ]
+            #expect(expected.subtracting(lines).isEmpty, "\(result.output)")
+            let spans = lines.filter { $0.hasPrefix("longhaul.attempt client ") }.sorted()
+            try #require(spans.count == 2, "\(result.output)")
+            #expect(spans[0].hasPrefix("longhaul.attempt client error "), "\(spans)")
+            #expect(spans[0].contains("http.response.status_code=int64(503)"), "\(spans)")
+            #expect(spans[1].hasPrefix("longhaul.attempt client well "), "\(spans)")
+            #expect(spans[1].contains("longhaul.body.bytes=int64(\(1 << 20))"), "\(spans)")
+            // The page names each of them, and no other.
+            let page = try String(
+                contentsOf: Article.root.appending(path: "docs/beside-a-server.md"),
+                encoding: .utf8)
+            let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `longhaul_") }
+            let named = Set(rows.compactMap { $0.split(separator: "`").dropFirst().first })
+            #expect(named == Set(expected.compactMap { $0.split(separator: " ").first }))
+        }
+    }
+
+    /// The packages that SwiftPM fetches for the traits of an embedder are those that the page
+    /// names.
+    @Test func whatIsFetchedIsAsDocumented() async throws {
+        let swift = try #require(InstalledProgram.find("swift"))
+        let text = try String(
+            contentsOf: Article.root.appending(path: "docs/swift.md"), encoding: .utf8)
+        let rows = try #require(text.components(separatedBy: "| `traits:` |").last)
+            .split(separator: "\n").dropFirst(2).prefix { $0.hasPrefix("|") }
+        try #require(rows.count == 4)
+        for row in rows {
+            let cells = row.split(separator: "|").map { $0.split(separator: "`") }
+            let traits = cells[0].count > 1 ? ", traits: \(cells[0][1])" : ""
+            let named = Set(cells[1].filter { $0.hasPrefix("swift-") }.map(String.init))
+            let scratch = try Scratch("fetched")
+            try writePackage("fetch", "Fetch", of: Article("docs/swift.md"), in: scratch)
+            let manifest = try scratch.text(of: "fetch/Package.swift")
+            #expect(manifest.contains(", traits: []"))
+            try scratch.write(
+                manifest.replacing(", traits: []", with: traits), to: "fetch/Package.swift")
+            let result = try await CLIProcess.run(
+                swift, ["package", "resolve"], directory: scratch("fetch"),
+                within: .seconds(300))
+            try #require(result.status == 0, "\(result.errors)")
+            let fetched = try scratch.names(in: "fetch/.build/checkouts")
+            #expect(Set(fetched) == named, "\(row)")
         }
     }
 
@@ -63,5 +163,46 @@ import Testing
         let readme = try String(
             contentsOf: Article.root.appending(path: "README.md"), encoding: .utf8)
         #expect(readme.contains("`\(package)`"))
+    }
+
+    // MARK: -
+
+    /// Writes what a page shows: the manifest, and the program's only file.
+    private func writePackage(
+        _ name: String, _ file: String, of page: Article, in scratch: Scratch
+    ) throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: scratch("longhaul"), withDestinationPath: Article.root.path)
+        _ = try scratch.directory("\(name)/Sources/\(name)")
+        for path in ["Package.swift", "Sources/\(name)/\(file).swift"] {
+            let snippet = page.snippets.first { $0.contains("// \(path)\n") }
+            try scratch.write(try #require(snippet), to: "\(name)/\(path)")
+        }
+    }
+
+    /// Returns the folder of what was built.
+    private func build(
+        _ name: String, in scratch: Scratch, into folder: String
+    ) async throws -> String {
+        let swift = try #require(InstalledProgram.find("swift"))
+        let folder = Article.root.appending(path: folder).path
+        let build = try CLIProcess(
+            swift, ["build", "--scratch-path", folder], directory: scratch(name))
+        let built = try await build.wait(within: .seconds(25 * 60))
+        try #require(built.status == 0, "\(built.output.suffix(4000))\(built.errors)")
+        return folder
+    }
+
+    private func start(
+        _ program: String, _ arguments: [String], _ scratch: Scratch, state: String = "state"
+    ) throws -> CLIProcess {
+        try CLIProcess(
+            program, arguments,
+            environment: ["PATH": "/usr/bin:/bin", "LONGHAUL_HOME": scratch(state)])
+    }
+
+    private func expect(_ file: String, isWhole name: String, of server: LoopbackServer) throws {
+        let content = try Data(contentsOf: URL(fileURLWithPath: file))
+        #expect(try [UInt8](content) == server.expected(name).bytes)
     }
 }

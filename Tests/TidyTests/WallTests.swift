@@ -19,6 +19,8 @@ import Testing
         "LonghaulEngine": [
             "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport", "Logging",
             "Synchronization",
+            // Each under the trait of its name.
+            "Metrics", "Tracing",
         ],
         "Longhaul": [
             "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport",
@@ -32,6 +34,8 @@ import Testing
             "Longhaul", "LonghaulURLRequest", "Foundation", "FoundationNetworking",
             "Synchronization",
         ],
+        // Apart, because a program that imports it needs a service group.
+        "LonghaulServiceLifecycle": ["Longhaul", "ServiceLifecycle"],
         // Drives an engine of its own in a simulated world.
         "LonghaulTesting": [
             "Longhaul", "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulEngine",

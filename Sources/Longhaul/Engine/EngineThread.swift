@@ -33,15 +33,24 @@ package final class EngineThread: Sendable {
     }
 
     /// Waits until no other process is the engine of the store, takes over in that moment, and
-    /// stays until ``stop()``. An engine that fails is tried again.
-    convenience init(_ directory: String) {
-        self.init(isPersistent: true, onEnd: {}) { () throws(LonghaulError) in
+    /// stays until ``stop()``.
+    ///
+    /// - Parameters:
+    ///   - directory: as ``TransferQueue/init(directory:)`` takes it; opened on the thread.
+    ///   - limits: `nil` = those of the user's configuration file, which hold for every engine.
+    ///   - retries: an engine that fails is tried again. Otherwise its ``failure`` ends the thread.
+    package convenience init(
+        _ directory: String?, limits: EngineLimits? = nil, retries: Bool = true
+    ) {
+        self.init(isPersistent: retries, onEnd: {}) { () throws(LonghaulError) in
             var options = EngineOptions(mode: .embedded)
             options.waitsForLease = true
             let queue = try TransferQueue(directory: directory)
-            // The user's limits hold for every engine. A file that cannot be understood is reported
-            // by `doctor`; a program goes on without it.
-            if let limits = (try? ConfigurationFile.read())?.limits { options.limits = limits }
+            // A file that cannot be understood is reported by `doctor`; a program goes on without
+            // it.
+            if let limits = limits ?? (try? ConfigurationFile.read())?.limits {
+                options.limits = limits
+            }
             return EngineRun(queue: queue, options: options)
         }
     }
@@ -98,6 +107,11 @@ package final class EngineThread: Sendable {
     /// ``stop()``, and until another process can be the engine.
     func leave() async {
         stop()
+        await untilEnded()
+    }
+
+    /// Returns when the thread has done its work and another process can be the engine.
+    package func untilEnded() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
                 if !state.hasEnded { state.waiters.append(continuation) }

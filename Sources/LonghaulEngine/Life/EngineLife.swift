@@ -18,6 +18,9 @@ struct EngineLife {
     private var isLeaving = false
     private var room: WALReserve
     private let copy: DailyCopy
+    #if Metrics
+    private var metrics = EngineMetrics()
+    #endif
 
     init(
         engine: Engine, wire: TransportPool, rates: RatePlan, attendant: (any ServiceNotifier)?,
@@ -57,6 +60,9 @@ struct EngineLife {
     ) -> Double? {
         room.keep()
         copy.copyIfDue(now: now)
+        #if Metrics
+        metrics.update(from: engine)
+        #endif
         if outcome.runsWhileIdle != guardsIdleness {
             guardsIdleness = outcome.runsWhileIdle
             conditions.guardIdleness(guardsIdleness)
@@ -93,7 +99,10 @@ struct EngineLife {
         attendant?.isLeaving()
     }
 
-    func end(_ reason: EngineReport.StoppedBy) {
+    mutating func end(_ reason: EngineReport.StoppedBy) {
+        #if Metrics
+        metrics.update(from: engine)
+        #endif
         sleep.end()
         copy.end(isHurried: reason == .signal)
     }

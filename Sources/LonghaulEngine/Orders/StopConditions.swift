@@ -50,12 +50,18 @@ package struct EngineReport: Hashable, Sendable {
     package var stoppedBy: StoppedBy
 }
 
-/// The transfers that have ended since the engine began.
+/// What has ended since the engine began.
 package struct EngineCounters: Hashable, Sendable {
     package private(set) var completed = 0
     package private(set) var failed = 0
     /// Launches of hosts that failed.
     package var hostsFailed = 0
+    /// Requests that have ended.
+    private(set) var requests = 0
+    /// Requests among them that ended with an error or with an unusable answer.
+    private(set) var failedRequests = 0
+    /// Transfers that began anew because their bytes were of no use any more.
+    private(set) var restarts = 0
     /// Body bytes received by fetches that have left; those of active fetches are not in it.
     private(set) var bytesOfGone: Int64 = 0
 
@@ -65,9 +71,12 @@ package struct EngineCounters: Hashable, Sendable {
             switch write {
             case .completed, .skipped: completed += 1
             case .failed: failed += 1
-            case .queued, .lastError, .save, .needsInput, .cancelled, .restarted, .attempt,
-                .abandonUpload, .dropFetch, .give, .leave, .discard, .forget, .learn,
-                .originFailed, .originWorked, .saveOrigin:
+            case .restarted: restarts += 1
+            case .attempt(_, let attempt):
+                requests += 1
+                if !attempt.isWell { failedRequests += 1 }
+            case .queued, .lastError, .save, .needsInput, .cancelled, .abandonUpload, .dropFetch,
+                .give, .leave, .discard, .forget, .learn, .originFailed, .originWorked, .saveOrigin:
                 break
             }
         }

@@ -120,6 +120,9 @@ extension Engine {
         counters.count(failed: refused.count)
         if writes.findDiskFull { fetches.foundDiskFull(at: now.monotonic) }
         journal?.record(writes)
+        #if Tracing
+        AttemptSpans.record(writes)
+        #endif
         for (id, error) in changes.starts.refused { journal?.refused(id, error) }
         if let onFailure {
             for case .failed(let id, let error, _) in writes { onFailure(.transfer(id, error)) }
