@@ -132,8 +132,9 @@ package final class DownloadStream {
             return waits
         }
         guard try isStill(held, transfer) else {
+            // The next step finds why: the file was begun anew, or the transfer has failed.
             known = 0..<0
-            return source == nil ? waits : .ended(changed)
+            return waits
         }
         source = Source(
             fetch: held.fetch, generation: held.generation, restarts: transfer.restarts)

@@ -91,10 +91,10 @@ package final class EngineLoop: Sendable {
         }
         var random = SystemRandom()
         let engine = Engine(
-            store: store, epoch: epoch, files: files, wire: wire, hosts: hosts,
+            store: store, epoch: epoch, files: files, wire: wire, hosts: hosts, times: times,
             policy: SchedulerPolicy(limits: orders.tuning.limits), scope: orders.scope,
             time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC),
-            watching: ConditionNeeds(), seed: random.next(), times: times)
+            watching: ConditionNeeds(), seed: random.next())
         engine.adjust(orders.tuning)
         engine.bootID = bootID
         engine.journal = journal

@@ -36,10 +36,9 @@ package final class Engine {
 
     package init(
         store: Store, epoch: Epoch, files: any FilePort, wire: any WirePort,
-        hosts: any HostPort = NoHosts(),
+        hosts: any HostPort = NoHosts(), times: EngineTimes? = nil,
         policy: SchedulerPolicy = SchedulerPolicy(), scope: EngineScope = EngineScope(),
-        time: LocalTime = .utc, watching: ConditionNeeds = .all, seed: UInt64,
-        times: EngineTimes? = nil
+        time: LocalTime = .utc, watching: ConditionNeeds = .all, seed: UInt64
     ) {
         writer = StoreWriter(store: store, epoch: epoch, times: times)
         effects = EffectPerformer(files: files, wire: wire)
