@@ -27,7 +27,7 @@ public struct TransferRequest: Hashable, Sendable {
     public var expectedBytes: Int64?
     /// How it is asked for and what is done with the file.
     public var options: TransferOptions {
-        _read { yield sharedOptions.value }
+        unsafeAddress { sharedOptions.address }
         _modify { yield &sharedOptions.value }
     }
     /// Requests are copied at every step of a transfer's life, and most have the same options.

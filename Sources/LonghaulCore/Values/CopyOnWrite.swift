@@ -1,12 +1,20 @@
 /// A large value behind one reference: a copy of what holds it copies a pointer, and not two
-/// dozen fields. What is changed is a new one, for
-/// the copy that is changed.
+/// dozen fields. What is changed is a new one, for the copy that is changed.
+///
+/// It is read by its address. Optimised code of Swift 6.3 read a part of what a `_read` accessor had
+/// yielded to another module after the accessor had ended, and freed it.
 package struct CopyOnWrite<Value: Hashable & Sendable>: Hashable, Sendable {
     private final class Box: Sendable {
-        let value: Value
+        nonisolated(unsafe) let address: UnsafeMutablePointer<Value>
 
         init(_ value: Value) {
-            self.value = value
+            address = .allocate(capacity: 1)
+            address.initialize(to: value)
+        }
+
+        deinit {
+            address.deinitialize(count: 1)
+            address.deallocate()
         }
     }
 
@@ -17,23 +25,26 @@ package struct CopyOnWrite<Value: Hashable & Sendable>: Hashable, Sendable {
     }
 
     package var value: Value {
-        _read { yield box.value }
+        unsafeAddress { address }
         _modify {
-            var copy = box.value
+            var copy = box.address.pointee
             defer { box = Box(copy) }
             yield &copy
         }
     }
 
+    /// Of the value, for as long as it is held.
+    package var address: UnsafePointer<Value> { UnsafePointer(box.address) }
+
     /// Without a look at the value.
     package func isSame(_ other: CopyOnWrite) -> Bool { box === other.box }
 
     package static func == (left: CopyOnWrite, right: CopyOnWrite) -> Bool {
-        left.isSame(right) || left.box.value == right.box.value
+        left.isSame(right) || left.value == right.value
     }
 
     package func hash(into hasher: inout Hasher) {
-        hasher.combine(box.value)
+        hasher.combine(value)
     }
 }
 
