@@ -1,10 +1,11 @@
 /// A large value behind one reference: a copy of what holds it copies a pointer, and not two
 /// dozen fields. What is changed is a new one, for the copy that is changed.
 ///
-/// It is read by its address. Optimised code of Swift 6.3 read a part of what a `_read` accessor had
-/// yielded to another module after the accessor had ended, and freed it.
+/// It is read by its address. Optimised code of Swift 6.3 read a part of what a `_read` accessor
+/// had yielded to another module after the accessor had ended, and freed it.
 package struct CopyOnWrite<Value: Hashable & Sendable>: Hashable, Sendable {
     private final class Box: Sendable {
+        // Written once, before anybody else knows it.
         nonisolated(unsafe) let address: UnsafeMutablePointer<Value>
 
         init(_ value: Value) {
