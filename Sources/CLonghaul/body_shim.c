@@ -68,7 +68,7 @@ static void rest_after(lh_flow *flow, int64_t begun) {
 
 // libcurl hands over 16 KiB at a time. Written at once, they take twice the time that they take
 // gathered: what one request receives in a row is written together, at the latest at the end of the
-// turn. Nobody is told of a byte before it is written.
+// turn. A byte counts as written, in the cell and in notices, only once it is.
 static const size_t gathered_most = 256 << 10;
 
 lh_flow *lh_turn_write(lh_turn *turn) {

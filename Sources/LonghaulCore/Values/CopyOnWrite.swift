@@ -5,7 +5,7 @@
 /// had yielded to another module after the accessor had ended, and freed it.
 package struct CopyOnWrite<Value: Hashable & Sendable>: Hashable, Sendable {
     private final class Box: Sendable {
-        // Written once, before anybody else knows it.
+        // Written once, before the box is shared between threads.
         nonisolated(unsafe) let address: UnsafeMutablePointer<Value>
 
         init(_ value: Value) {
