@@ -82,20 +82,21 @@ struct SlowDiskTests {
         .enabled(if: OwnDisk.hasLoops, "skipped: no loop devices"), arguments: ["get", "run"])
     func nobodyStaysForADiskThatHangs(command: String) async throws {
         try await withAFile { home, disk, server in
-            // Not whole before the other one has met its disk.
-            let other = server.url("other?size=1M&seed=2&etag=v1&stall=500K&rate=100K")
+            let other = server.url("other?size=1M&seed=2&etag=v1&stall=500K")
             let process: CLIProcess
             if command == "get" {
                 process = try home.start("get", "-q", other, "-o", home.file("other"))
             } else {
-                process = try home.start("run", "--max-time", "8s")
+                process = try home.start("run", "--max-time", "12s")
             }
-            try await server.log.waitForBytes(8 << 20)
+            try await server.log.waitForBytes(8 << 20, for: "hanging")
             try disk.freeze()
             do {
                 defer { try? disk.thaw() }
-                server.goOn()
+                server.goOn(for: "hanging")
                 try await eventually("it hangs") { try await hangs(process.pid) }
+                // `get` leaves once its own file is whole: only after the other one hangs.
+                server.goOn()
                 try await process.waitForOutput("a disk does not answer", within: .seconds(90))
             }
             // The kernel lets go of a thread that waits for the disk only now.

@@ -35,7 +35,7 @@ package enum FanOut {
                 writes.append(write)
                 writes += needInput(subscribers, error, totals)
             case .save, .cancelled, .attempt, .abandonUpload, .dropFetch, .give, .leave, .discard,
-                .forget, .learn, .originFailed, .originWorked, .saveOrigin:
+                .orphan, .forget, .learn, .originFailed, .originWorked, .saveOrigin:
                 writes.append(write)
             }
         }

@@ -4,8 +4,12 @@ extension FetchFrame {
         let hasGained = run.hasGained(bytes)
         if hasGained { bytes.state.fruitlessAttempts = 0 }
         let deletesPart = !target.isUpload && !bytes.isPartOfUse
-        // The next part file is another one: its name has to be made durable, too.
-        if deletesPart, !leaving.isCancel { bytes.state.partIdentity = nil }
+        if deletesPart, !leaving.isCancel {
+            // Its disk may be read-only by now: a later engine deletes it then.
+            if let part = bytes.state.recordedPart { step.writes.append(.orphan(part)) }
+            // The next part file is another one: its name has to be made durable, too.
+            bytes.state.partIdentity = nil
+        }
         switch leaving {
         case .requeue:
             save()

@@ -28,6 +28,8 @@ package indirect enum StoreWrite: Hashable, Sendable {
     case leave(TransferID)
     /// The shared fetch serves no transfer any more.
     case discard(FetchID)
+    /// A part file that is to be deleted, and whose fetch stays.
+    case orphan(OrphanedPart)
     /// Nothing is left of a part file that was given up.
     case forget(OrphanedPart)
     case learn(origin: String, OriginLesson)

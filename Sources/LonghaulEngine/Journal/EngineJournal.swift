@@ -82,9 +82,8 @@ package struct EngineJournal: Sendable {
                     "transfer": "\(id)", "reason": "\(reason)", "bytesLost": "\(bytes)",
                 ])
         case .attempt(let id, let outcome): attempt(id, outcome)
-        case .save, .lastError, .abandonUpload, .dropFetch, .give, .leave, .discard, .forget,
-            .learn,
-            .originFailed, .originWorked, .saveOrigin:
+        case .save, .lastError, .abandonUpload, .dropFetch, .give, .leave, .discard,
+            .orphan, .forget, .learn, .originFailed, .originWorked, .saveOrigin:
             break
         }
     }

@@ -76,7 +76,8 @@ package struct EngineCounters: Hashable, Sendable {
                 requests += 1
                 if !attempt.isWell { failedRequests += 1 }
             case .queued, .lastError, .save, .needsInput, .cancelled, .abandonUpload, .dropFetch,
-                .give, .leave, .discard, .forget, .learn, .originFailed, .originWorked, .saveOrigin:
+                .give, .leave, .discard, .orphan, .forget, .learn, .originFailed, .originWorked,
+                .saveOrigin:
                 break
             }
         }

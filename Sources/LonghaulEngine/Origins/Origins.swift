@@ -65,8 +65,8 @@ final class Origins {
                 step.writes[index] = .saveOrigin(memory)
                 markFreed(site(name))
             case .save, .queued, .lastError, .completed, .skipped, .failed, .needsInput, .cancelled,
-                .restarted, .attempt, .abandonUpload, .dropFetch, .give, .leave, .discard, .forget,
-                .saveOrigin:
+                .restarted, .attempt, .abandonUpload, .dropFetch, .give, .leave, .discard, .orphan,
+                .forget, .saveOrigin:
                 break
             }
         }

@@ -45,6 +45,7 @@ struct WriteApplier {
         case .give(let id, let copy, let proven): try give(copy, to: id, proven, tx, &changes)
         case .leave(let id): try tx.sharing.leave(id)
         case .discard(let fetch): try tx.sharing.discard(fetch, now: now.wall)
+        case .orphan(let part): try tx.fetches.orphan(part, now: now.wall)
         case .forget(let part): try tx.fetches.forget(part)
         case .saveOrigin(let memory): try tx.origins.save(memory)
         case .learn, .originFailed, .originWorked:

@@ -77,6 +77,11 @@ package struct FetchRows {
         return found ?? nil
     }
 
+    /// Records a part file for deletion; the fetch stays, and makes another one.
+    package func orphan(_ part: OrphanedPart, now: Timestamp) throws {
+        try OrphanedPartRows(connection).add(part, now: now)
+    }
+
     /// Removes the record of a file that is known to be gone.
     package func forget(_ part: OrphanedPart) throws {
         try OrphanedPartRows(connection).forget(part)

@@ -29,15 +29,18 @@ struct OrphanedPartRows {
         try deleteRow(of: state.id)
         var parts = state.orphanedParts
         if sparingPublished { parts.removeAll { state.publication.isExactly($0.path) } }
-        for part in parts where part.identity.isUnmistakable {
-            try connection.run(
-                """
-                INSERT INTO orphanedPart (path, device, inode, birth, since) \
-                VALUES (?1, ?2, ?3, ?4, ?5)
-                """, part.path, Int64(bitPattern: part.identity.device),
-                Int64(bitPattern: part.identity.inode), part.identity.birth, now)
-        }
+        for part in parts { try add(part, now: now) }
         return parts
+    }
+
+    func add(_ part: OrphanedPart, now: Timestamp) throws {
+        guard part.identity.isUnmistakable else { return }
+        try connection.run(
+            """
+            INSERT INTO orphanedPart (path, device, inode, birth, since) \
+            VALUES (?1, ?2, ?3, ?4, ?5)
+            """, part.path, Int64(bitPattern: part.identity.device),
+            Int64(bitPattern: part.identity.inode), part.identity.birth, now)
     }
 
     /// Without the device: its number may have changed since the part was recorded.

@@ -108,7 +108,8 @@ import Testing
                 switch write {
                 case .completed, .skipped, .failed, .needsInput, .cancelled, .queued: true
                 case .save, .lastError, .restarted, .attempt, .abandonUpload, .dropFetch, .give,
-                    .leave, .forget, .discard, .learn, .originFailed, .originWorked, .saveOrigin:
+                    .leave, .orphan, .forget, .discard, .learn, .originFailed, .originWorked,
+                    .saveOrigin:
                     false
                 }
             }
@@ -188,8 +189,13 @@ import Testing
     @Test(arguments: [0, 5 * mib]) func whatIsTakenBackIsNoAttempt(held: Int64) {
         var script = Script(held: held, validator: Validator(etag: "\"v1\""), total: 9 * Self.mib)
         script.ended(.withdrawn, through: 0, received: 0)
+        // Without a byte in it the part file goes.
+        let empty = FileIdentity(device: 1, inode: 1)
+        let path = script.machine.state.partPath
+        let part = OrphanedPart(path: path, identity: empty)
+        let deleted = held == 0 ? [StoreWrite.orphan(part)] : []
         #expect(
-            script.writes == [
+            script.writes == deleted + [
                 .save(script.machine.state),
                 .queued(script.machine.transfer, readyAt: nil, waitingFor: []),
             ])
@@ -526,6 +532,9 @@ import Testing
         script.answer(head(second))
         script.ended(.refused, through: 0, received: 0)
         #expect(script.machine.stage == .left)
+        // Both answers have left it empty: it is recorded for deletion, and another one is made.
+        #expect(script.writes.contains { if case .orphan = $0 { true } else { false } })
+        #expect(script.machine.state.partIdentity == nil)
         switch script.outcome {
         case .queued?: #expect(waits)
         case .needsInput?: #expect(!waits)

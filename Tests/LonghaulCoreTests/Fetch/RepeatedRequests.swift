@@ -87,8 +87,8 @@ struct RepeatedRequests {
                 readyAt = moment.map { Double($0.milliseconds) / 1000 } ?? seconds
             case .completed, .failed, .needsInput, .cancelled, .skipped: end = write
             case .lastError, .restarted, .attempt, .abandonUpload, .dropFetch, .give, .leave,
-                .discard,
-                .forget, .learn, .originFailed, .originWorked, .saveOrigin:
+                .discard, .orphan, .forget, .learn, .originFailed, .originWorked,
+                .saveOrigin:
                 break
             }
         }
