@@ -48,7 +48,10 @@ extension SimDisk {
 
     private func delete(_ part: OrphanedPart) {
         if holds(part.identity, at: part.path) {
-            if isReadOnly { return }
+            if isReadOnly {
+                refused[part.path] = part.identity.inode
+                return
+            }
             rename(part.path, to: nil, part.identity.inode)
             deleted[part.path] = part.identity.inode
         }

@@ -75,6 +75,8 @@ final class SimDisk: FilePort, @unchecked Sendable {
     var isReadOnly = false
     /// What was deleted, and a power cut brought back; for people to find.
     var undeleted: [String: UInt64] = [:]
+    /// Files that a read-only disk has kept from being deleted.
+    var refused: [String: UInt64] = [:]
     /// What was deleted; a power cut may bring it back.
     var deleted: [String: UInt64] = [:]
     var births: Int64 = 0

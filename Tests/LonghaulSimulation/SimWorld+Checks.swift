@@ -85,14 +85,19 @@ extension SimWorld {
         let id = transfer.id
         let subscribers = shown.values.filter { $0.held?.fetch == held.fetch }
         let leader = subscribers.first { $0.held?.isAnothers == false } ?? transfer
-        // Published, and not recorded yet.
-        let path = disk.names[held.partPath] == nil ? leader.path : held.partPath
-        // A small file gets its name with the batch that publishes it, and no other before: a power
-        // cut may leave none, or the file that had the name of the part before it.
-        let isSmallAndWhole = end <= Limits.checkpointBytes && end == transfer.bytesTotal
-        let found = disk.names[path].flatMap { disk.files[$0] }
+        // Published, and not recorded yet; where its name was taken, under one with a number.
+        let published = [leader.path] + (1...9).map { "\(leader.path) (\($0))" }
+        let names = [held.partPath] + published
+        let path = names.first { name in
+            disk.names[name].flatMap { disk.files[$0] }.map { !$0.isForeign } ?? false
+        }
+        // A file that was whole before a checkpoint fell due gets its name with the batch that
+        // publishes it, and no other before: a power cut may leave none, or the file that had the
+        // name of the part before it.
+        let isSmallAndWhole = end <= 2 * Limits.checkpointBytes && end == transfer.bytesTotal
+        let found = path.flatMap { disk.names[$0] }.flatMap { disk.files[$0] }
         if isSmallAndWhole, tally.powerCuts > 0, (found?.durable.count ?? 0) < end { return }
-        guard let inode = disk.names[path], let file = found, !file.isForeign else {
+        guard let path, let inode = disk.names[path], let file = found else {
             if ledger.setAside.contains(held.fetch) { return }
             throw SimComplaint("\(id): \(end) bytes are claimed of a file that is not there", self)
         }
@@ -100,9 +105,7 @@ extension SimWorld {
             throw SimComplaint(
                 "\(id): \(end) bytes are claimed, \(file.durable.count) durable", self)
         }
-        let isNamed = [held.partPath, leader.path].contains {
-            disk.durableNames[$0] == inode
-        }
+        let isNamed = names.contains { disk.durableNames[$0] == inode }
         // Brought back from where it was set aside: by either name the next one finds it.
         let hasOldName = ledger.setAside.contains(held.fetch)
         if !isNamed, !isSmallAndWhole, !hasOldName {

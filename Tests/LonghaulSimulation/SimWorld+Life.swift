@@ -172,6 +172,8 @@ extension SimWorld {
         now.wall = now.wall + seconds
         wire.now = now
         for id in expected.keys { expected[id]?.notBefore = nil }
+        // By the new clock they have stayed for so long that they are given up.
+        if seconds > Limits.leftPartsKeptSeconds { disk.undeleted.merge(disk.refused) { $1 } }
     }
 
     func setClockRight() {

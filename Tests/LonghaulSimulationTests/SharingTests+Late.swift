@@ -153,4 +153,34 @@ extension SharingTests {
         #expect(try world.run(for: 60) { try isCompleted(world, [id]) })
         #expect(world.disk.names["/d/1"] != nil && isBare(world))
     }
+
+    /// The plan that stops a fetch may start another transfer of the file: it joins the fetch, and
+    /// goes back to the queue with the others.
+    @Test func aTransferThatJoinsAFetchBeingStoppedIsQueuedWithIt() throws {
+        let world = try world()
+        defer { world.cleanUp() }
+        try tell(world, "power=external")
+        let whole = try add(world, "/d/1")
+        #expect(try world.run(for: 60) { try isCompleted(world, [whole]) })
+        let held = try add(world, "/e/2") {
+            $0.options.reuse = true
+            $0.schedule.requires = ConditionNeeds(power: true)
+        }
+        // Nothing is on the wire: the fetch leaves at once.
+        let isFilling = try world.run(for: 60, disk: 1) {
+            world.disk.orders.contains { if case .fill = $0 { true } else { false } }
+        }
+        try #require(isFilling)
+        let free = try add(world, "/d/3")
+        try tell(world, "power=battery")
+        #expect(try world.run(for: 60) { try isCompleted(world, [free]) })
+        #expect(try world.transfer(held).state == .waiting)
+    }
+
+    private func tell(_ world: SimWorld, _ text: String) throws {
+        try ConditionOverride(parsing: text).apply(to: &world.conditions, source: "test") { _ in
+            world.now.wall
+        }
+        world.tellConditions()
+    }
 }

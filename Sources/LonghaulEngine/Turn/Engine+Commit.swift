@@ -50,8 +50,7 @@ extension Engine {
         if let cursors = changes.joinCursors { index.setCursors(cursors) }
         record(pending, changes, scope, now: now)
         effects.perform(pending, fetches)
-        if let plan { stop(plan.stops, now: now) }
-        follow(changes, now: now)
+        follow(changes, stopping: plan?.stops ?? [], now: now)
         return true
     }
 
@@ -142,19 +141,21 @@ extension Engine {
         }
     }
 
-    /// Running transfers that lost what they need, or whose turn is over, leave the wire. Their
-    /// bytes are kept.
-    private func stop(_ stops: Set<TransferID>, now: Moment) {
-        if stops.isEmpty { return }
-        for fetch in fetches.sortedIDs {
-            guard let entry = fetches[fetch], stops.contains(entry.subscribers.leader.id)
-            else { continue }
-            feed(.leave(.requeue), to: fetch, now: now)
+    /// Fetches whose transfers lost what they need, or whose turn is over.
+    private func fetches(ledBy stops: Set<TransferID>) -> [FetchID] {
+        if stops.isEmpty { return [] }
+        return fetches.sortedIDs.filter { fetch in
+            fetches[fetch].map { stops.contains($0.subscribers.leader.id) } ?? false
         }
     }
 
     /// Applies the changes in memory, in the order in which they were decided.
-    private func follow(_ changes: TurnChanges, now: Moment) {
+    ///
+    /// - Parameter stops: Leaders of fetches that leave the wire. Their bytes are kept.
+    private func follow(
+        _ changes: TurnChanges, stopping stops: Set<TransferID>, now: Moment
+    ) {
+        let stopped = fetches(ledBy: stops)
         for name in changes.hastened.sorted() {
             _ = origins.update(name, now: now) { $0.endCoolDown(at: now.wall) }
             schedule.needsPlan = true
@@ -164,6 +165,8 @@ extension Engine {
             install(started, now: now)
         }
         replaceSubscribers(changes.subscriberLists, now: now)
+        // A transfer that has joined in this commit goes back to the queue with the others.
+        for fetch in stopped { feed(.leave(.requeue), to: fetch, now: now) }
         for (fetch, earliest) in changes.earliest { fetches[fetch]?.setEarliestBegin(earliest) }
         for (fetch, departure) in changes.departures {
             feed(.leave(departure), to: fetch, now: now)
