@@ -22,7 +22,8 @@ enum SimLife: String, CaseIterable, Sendable {
                 40_001_206,
             ]
         case .hosts: [3_002_154, 7_300_125]
-        case .tasks, .servers: []
+        case .tasks: []
+        case .servers: [1_005_997]
         case .uploads: [18, 1478, 5235, 10_642]
         case .shared:
             [

@@ -15,7 +15,8 @@ struct RetentionPass {
         var parts: [OrphanedPart] = []
         var isMore = false
         do throws(LonghaulError) {
-            try writer.transaction(.relaxed) { tx in
+            // An event that a program may have seen is there after a power cut, too.
+            try writer.transaction(.durable) { tx in
                 isMore = try forget(tx, &parts, now: now.wall)
             }
         } catch {
