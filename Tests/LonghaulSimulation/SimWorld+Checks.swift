@@ -158,7 +158,12 @@ extension SimWorld {
                 tally.failures += 1
                 try checkFailure(id, event)
             case .transferCancelled: tally.cancelled += 1
-            case .transferNeedsInput, .transferBytesExpire: continue
+            case .transferNeedsInput: continue
+            case .transferBytesExpire:
+                // The bytes are given up after this, and fetched again where that is asked for.
+                expected[id]?.isExempt = true
+                if let fetch = expected[id]?.lastFetch { ledger.flow[fetch]?.isExempt = true }
+                continue
             default:
                 tally.restarts += 1
                 try checkRestart(id, event)

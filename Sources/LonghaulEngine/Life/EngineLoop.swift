@@ -207,20 +207,7 @@ package final class EngineLoop: Sendable {
         var messages = [Message.input(.machine(machine))]
         while true {
             let now = SystemClock.now()
-            var inputs: [EngineInput] = []
-            inputs.reserveCapacity(messages.count)
-            for message in messages {
-                switch message {
-                case .input(let input): inputs.append(input)
-                case .machine(let event):
-                    if life.respond(to: event, now: now) { watch.reason = watch.reason ?? .signal }
-                    machine.fold(event)
-                    // The clock, power and the network may have changed.
-                    inputs += [.machine(machine), .wake]
-                case .adjust(let tuning): life.adjust(tuning)
-                case .leave: watch.reason = watch.reason ?? .signal
-                }
-            }
+            var inputs = inputs(of: messages, &machine, &life, &watch, now: now)
             let seen = try store.dataVersion()
             if seen != version {
                 version = seen
@@ -264,6 +251,30 @@ package final class EngineLoop: Sendable {
                 within: min(wait ?? .infinity, next ?? .infinity, Limits.storePollSeconds),
                 gathering: outcome.isWellAhead ? EngineLoop.gathering : nil)
         }
+    }
+}
+
+extension EngineLoop {
+    /// Folds the messages into what the loop keeps. Returns the inputs of the next turn.
+    private func inputs(
+        of messages: [Message], _ machine: inout MachineFacts, _ life: inout EngineLife,
+        _ watch: inout StopCheck, now: Moment
+    ) -> [EngineInput] {
+        var inputs: [EngineInput] = []
+        inputs.reserveCapacity(messages.count)
+        for message in messages {
+            switch message {
+            case .input(let input): inputs.append(input)
+            case .machine(let event):
+                if life.respond(to: event, now: now) { watch.reason = watch.reason ?? .signal }
+                machine.fold(event)
+                // The clock, power and the network may have changed.
+                inputs += [.machine(machine), .wake]
+            case .adjust(let tuning): life.adjust(tuning)
+            case .leave: watch.reason = watch.reason ?? .signal
+            }
+        }
+        return inputs
     }
 }
 
