@@ -32,6 +32,8 @@ struct SimTransfer {
     var hasBegun = false
     /// A retry was refused: the answer to its POST was lost.
     var isAnswerLost = false
+    /// The end of the bytes that it keeps was announced.
+    var expiryToldAt: Timestamp?
     /// It was last cancelled, and not to keep its bytes.
     var givesUpBytes = false
     /// It runs, was discretionary when it began, and is that no more: it is being taken off the
@@ -67,6 +69,7 @@ struct SimLedger {
     /// Fetches whose file was called wrong and moved aside, which the store need not know yet.
     var setAside: Set<FetchID> = []
     var lastSeq: Int64 = 0
+    var lastEventAt = Timestamp.distantFuture
     /// When a fetch was last opened or synced.
     var lastSync: [FetchID: Instant] = [:]
     /// Since when a checkpoint of it is due.

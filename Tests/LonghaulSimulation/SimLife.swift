@@ -24,7 +24,8 @@ enum SimLife: String, CaseIterable, Sendable {
         case .hosts: [3_002_154, 7_300_125]
         case .tasks: []
         case .servers: [1_005_997]
-        case .uploads: [18, 1478, 5235, 10_642]
+        case .uploads:
+            [18, 1478, 5235, 10_642, 21_104, 1_001_849, 1_004_143, 1_008_668, 1_011_897]
         case .shared:
             [
                 66, 187, 233, 271, 341, 477, 538, 558, 585, 594, 1352, 1574, 1585, 801_049, 801_442,

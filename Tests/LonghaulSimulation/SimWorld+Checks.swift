@@ -8,9 +8,29 @@ extension SimWorld {
     func look() {
         guard let transfers = try? store.transfers.find(expected.keys.sorted(), now: now.wall)
         else { return complain("the store cannot be read") }
-        shown = Dictionary(uniqueKeysWithValues: transfers.map { ($0.id, $0) })
+        let found = Dictionary(uniqueKeysWithValues: transfers.map { ($0.id, $0) })
+        for id in expected.keys.sorted() where found[id] == nil && mayBeForgotten(id) {
+            say("\(id) is forgotten")
+            expected[id] = nil
+        }
+        shown = found
         noteShown()
     }
+
+    /// Ended 90 days ago by the wall clock, and not asked for again: such a transfer leaves the
+    /// list. What it held goes before, three days after that was announced. No life takes so long,
+    /// but its clock is set.
+    private func mayBeForgotten(_ id: TransferID) -> Bool {
+        guard let transfer = shown[id], let known = expected[id], transfer.state.hasEnded,
+            known.terminalEvents > known.rearms, let end = transfer.finishedAt
+        else { return false }
+        let isAnnounced =
+            known.expiryToldAt.map { $0 >= end && $0 <= now.wall + -3 * 86_400 } ?? false
+        return isForgettable(end) && (transfer.held == nil || isAnnounced)
+    }
+
+    /// So long ago, by the wall clock, that the store need not know it any more.
+    private func isForgettable(_ moment: Timestamp) -> Bool { moment < now.wall + -90 * 86_400 }
 
     private func noteShown() {
         for transfer in shown.values.sorted(by: { $0.id < $1.id }) {
@@ -150,6 +170,7 @@ extension SimWorld {
                 throw SimComplaint("event \(event.seq) after \(ledger.lastSeq)", self)
             }
             ledger.lastSeq = event.seq
+            ledger.lastEventAt = event.at
             guard let id = event.transfer, expected[id] != nil else { continue }
             say("event \(event.type.rawValue) of \(id) \(event.detail ?? "")")
             switch event.type {
@@ -163,6 +184,7 @@ extension SimWorld {
                 // The bytes are given up after this, and fetched again where that is asked for.
                 expected[id]?.isExempt = true
                 if let fetch = expected[id]?.lastFetch { ledger.flow[fetch]?.isExempt = true }
+                expected[id]?.expiryToldAt = event.at
                 continue
             default:
                 tally.restarts += 1
@@ -262,7 +284,8 @@ extension SimWorld {
         ledger.held = [:]
         if hasForgotten { look() } else { noteShown() }
         // Told and forgotten with its transfer.
-        let isForgotten = hosts.map { $0.ledger.log[lastSeq] == nil } ?? false
+        let isForgotten =
+            hosts.map { $0.ledger.log[lastSeq] == nil } ?? isForgettable(ledger.lastEventAt)
         if lastSeq > 0, !isForgotten,
             try store.events.list(after: lastSeq - 1, limit: 1).first?.seq != lastSeq
         {

@@ -22,10 +22,19 @@ extension SimWorld {
             // is taken away whatever becomes of its transfer.
             guard let id = transfer(of: key.fetch), let exchange = wire.exchanges[key],
                 !exchange.isStopping, exchange.request.upload?.mayBeOfAbort != true,
-                wire.order.count(where: { $0.fetch == key.fetch }) == 1
+                wire.order.count(where: { $0.fetch == key.fetch }) == 1, !isFollowing(key)
             else { return }
             // As a date it is told in whole seconds.
             expected[id]?.notBefore = now.monotonic + (seconds - 1)
+        }
+    }
+
+    /// The engine hears with it of another request's end, after which it asks the next thing: that
+    /// request crosses with the wish to wait.
+    private func isFollowing(_ key: SegmentKey) -> Bool {
+        wire.facts.contains { fact in
+            if case .ended(let other, _) = fact { return other.fetch == key.fetch }
+            return false
         }
     }
 
