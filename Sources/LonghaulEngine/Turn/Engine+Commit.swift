@@ -141,21 +141,14 @@ extension Engine {
         }
     }
 
-    /// Fetches whose transfers lost what they need, or whose turn is over.
-    private func fetches(ledBy stops: Set<TransferID>) -> [FetchID] {
-        if stops.isEmpty { return [] }
-        return fetches.sortedIDs.filter { fetch in
-            fetches[fetch].map { stops.contains($0.subscribers.leader.id) } ?? false
-        }
-    }
-
     /// Applies the changes in memory, in the order in which they were decided.
     ///
-    /// - Parameter stops: Leaders of fetches that leave the wire. Their bytes are kept.
+    /// - Parameter stops: Transfers that lost what they need, or whose turn is over: the fetches that
+    ///   they lead leave the wire, and their bytes are kept.
     private func follow(
         _ changes: TurnChanges, stopping stops: Set<TransferID>, now: Moment
     ) {
-        let stopped = fetches(ledBy: stops)
+        let stopped = fetches.all.filter { stops.contains($0.subscribers.leader.id) }
         for name in changes.hastened.sorted() {
             _ = origins.update(name, now: now) { $0.endCoolDown(at: now.wall) }
             schedule.needsPlan = true
@@ -166,7 +159,7 @@ extension Engine {
         }
         replaceSubscribers(changes.subscriberLists, now: now)
         // A transfer that has joined in this commit goes back to the queue with the others.
-        for fetch in stopped { feed(.leave(.requeue), to: fetch, now: now) }
+        for fetch in stopped.map(\.id).sorted() { feed(.leave(.requeue), to: fetch, now: now) }
         for (fetch, earliest) in changes.earliest { fetches[fetch]?.setEarliestBegin(earliest) }
         for (fetch, departure) in changes.departures {
             feed(.leave(departure), to: fetch, now: now)
