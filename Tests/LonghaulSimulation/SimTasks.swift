@@ -18,8 +18,6 @@ final class SimTasks {
     private var unhandled: [String: Int] = [:]
     /// Runs of refreshes in a row that brought nothing, at most.
     private var empty: [SimTask.Key: Int] = [:]
-    /// What that was when a run that was asked for brought something, until the next run ends.
-    private var putOff: [SimTask.Key: Int] = [:]
     private var urgencyLost: [String: Instant] = [:]
     var machine = SimTasks.machine(boot: 1)
     private var seen: World?
@@ -218,10 +216,7 @@ final class SimTasks {
         if task.counts, let begun = task.begun { counted[task.key] = begun }
         if run.result == .noData, task.request.kind == .refresh {
             empty[task.key, default: 0] += 1
-            putOff[task.key] = nil
         } else if run.result == .success, task.isLive {
-            // A run that was asked for leaves the next window where empty runs have put it.
-            putOff[task.key] = task.beganAsAsked ? empty[task.key] : nil
             empty[task.key] = 0
         }
         if task.firesAgain {
@@ -522,8 +517,8 @@ final class SimTasks {
         }
         if let repetition = task.request.repetition {
             // A run that somebody asked for counts for the window before which it was.
-            let skipped = repetition.interval(
-                afterEmpty: max(empty[task.key] ?? 0, putOff[task.key] ?? 0))
+            let runs = task.request.kind == .refresh ? empty[task.key] ?? 0 : 0
+            let skipped = repetition.interval(afterEmpty: runs)
             add(counted[task.key], repetition.interval + skipped + repetition.slack)
             // One that replaces another goes on with the windows of its own.
             if counted[task.key] != nil { add(task.submitted, repetition.slack) }
