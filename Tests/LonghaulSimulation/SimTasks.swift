@@ -133,12 +133,21 @@ final class SimTasks {
 
     func begin(_ process: SimProcess) throws {
         for row in process.tasks {
-            let number = SimTask.number(of: row)
-            guard let task = entries[number] else { continue }
+            guard let task = entries[SimTask.number(of: row)] else { continue }
             hosts.tally.taskRuns += 1
             if task.isDone { throw broken(task, "is carried out once more") }
-            guard row.kind == .wakeUp, task.isLive else { continue }
-            entries[number]?.launch = process.order.id
+        }
+        beginWakeUps(process.tasks, in: process.order.id)
+    }
+
+    /// What a resident process is handed is on its way, and comes again if it is not read.
+    func handOver(_ order: LaunchOrder) { beginWakeUps(carried(by: order.id), in: order.id) }
+
+    private func beginWakeUps(_ rows: [StoredTask], in launch: LaunchID) {
+        for row in rows where row.kind == .wakeUp {
+            let number = SimTask.number(of: row)
+            guard entries[number]?.isLive == true else { continue }
+            entries[number]?.launch = launch
             entries[number]?.begun = now
         }
     }
@@ -270,10 +279,14 @@ final class SimTasks {
             row.endedAt != nil
         else { return }
         let isHandled = row.outcome?.isSuccess == true
-        if task.isUrgent { countUrgency(of: task.key.host, isHandled: isHandled) }
+        let keepsUrgency =
+            hosts.ledger.givenBack.contains(launch) && row.outcome?.ending == .unknown
         task.launch = nil
         task.ended = now
-        task.isUrgent = false
+        if task.isUrgent, !keepsUrgency {
+            countUrgency(of: task.key.host, isHandled: isHandled)
+            task.isUrgent = false
+        }
         task.isDone = isHandled
         if isHandled { hosts.tally.wakeUps += 1 }
     }

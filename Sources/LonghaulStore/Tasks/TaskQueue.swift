@@ -340,7 +340,7 @@ package struct TaskQueue {
         let end = TaskEnd(outcome)
         for task in try rows.carried(by: launch) {
             if task.kind == .wakeUp {
-                try settleWakeUp(task, isHandled: outcome.isSuccess, now: now)
+                try settleWakeUp(task, outcome, now: now)
             } else {
                 try settle(task, end, now: now, time)
             }
