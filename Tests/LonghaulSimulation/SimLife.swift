@@ -22,7 +22,9 @@ enum SimLife: String, CaseIterable, Sendable {
                 40_001_206,
             ]
         case .hosts: [3_002_154, 7_300_125]
-        case .tasks, .servers: []
+        case .tasks:
+            [210_618, 500_224, 1_001_006, 1_003_485, 1_004_653, 1_005_608, 1_006_078]
+        case .servers: []
         case .uploads: [18, 1478, 5235, 10_642]
         case .shared:
             [

@@ -263,10 +263,10 @@ final class SimTasks {
     private func lookAtWakeUp(_ task: inout SimTask) throws {
         try lookAtLaunch(ofWakeUp: &task)
         guard task.launch == nil, !task.isDone else { return }
-        if let at = task.expiresAt, at <= now.wall { task.isGone = true }
         // What is left of one that was replaced while it was carried depends on when the one that
-        // replaced it ended or expired, and by which clock. The store knows.
-        if task.isReplaced, !task.isGone {
+        // replaced it ended or expired, and by which clock; one that has expired lives again where
+        // the clock is set back before an engine has dropped it. The store knows.
+        if task.isReplaced || task.hasExpired(at: now.wall), !task.isGone {
             let number = task.number
             task.isGone = try !world.clients.tasks.waiting(for: task.key.host).contains {
                 SimTask.number(of: $0) == number
@@ -437,7 +437,7 @@ final class SimTasks {
         let name = task.key.host
         guard task.isLive, task.launch == nil, let host = hosts.ledger.hosts[name],
             !hosts.ledger.isBusy(name),
-            hosts.obstacles[host.argv[0]] == nil, !placesAreFull,
+            hosts.obstacles[host.argv[0]] == nil, !placesAreFull, !task.hasExpired(at: now.wall),
             task.isSimulated
                 || !lacks(task.request.requirements, isRunning: false, settlingFor: 0.01),
             var due = dueBy(task)
