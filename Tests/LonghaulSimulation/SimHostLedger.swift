@@ -73,6 +73,8 @@ struct SimHostLedger {
     var orderedAt: [LaunchID: Instant] = [:]
     /// Begun, and how that ended is not in the store yet.
     var unsettled: [LaunchID: Truth] = [:]
+    /// Resident processes have left without an end of these, and were not asked for one.
+    var givenBack: Set<LaunchID> = []
     /// Ends of transfers since the session was last said to be finished.
     var ends: [String: Int] = [:]
     /// Launches that passed over a session which was due.

@@ -53,10 +53,19 @@ extension SimHosts {
         for index in residents.indices { try look(at: index) }
     }
 
+    /// A launch of a resident process counts from the commit on, whether the process reads it or
+    /// not.
+    func handOver(_ order: LaunchOrder) {
+        ledger.unsettled[order.id] = SimHostLedger.Truth(host: order.host, isResident: true)
+        tasks?.handOver(order)
+    }
+
     /// The process gives back what it has not ended.
     func leave(_ resident: SimResident) throws {
         world.say("hosts: resident \(resident.stored.id.rawValue) leaves")
-        remove(resident)
+        for id in remove(resident) where try world.clients.residents.course(of: id) == .goesOn {
+            ledger.givenBack.insert(id)
+        }
         try world.clients.residents.leave(resident.stored.id)
         hasHeard = true
         world.hintHosts()

@@ -86,6 +86,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
         guard world.burn() else { return }
         ledger.watched[id]?.letGoAt = now
         processes[id]?.letGoAt = now
+        if let order = ledger.watched[id]?.order, order.resident != nil { handOver(order) }
         commands.append(.begin(id))
     }
 

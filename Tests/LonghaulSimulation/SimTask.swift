@@ -50,6 +50,8 @@ struct SimTask {
     var isStanding: Bool { !request.triggers.isEmpty }
     var payload: String { "{\"n\":\(number)}" }
 
+    func hasExpired(at now: Timestamp) -> Bool { expiresAt.map { $0 <= now } ?? false }
+
     static func number(of task: StoredTask) -> Int {
         Int((task.request.payload ?? "").filter(\.isNumber)) ?? 0
     }

@@ -18,8 +18,6 @@ final class SimTasks {
     private var unhandled: [String: Int] = [:]
     /// Runs of refreshes in a row that brought nothing, at most.
     private var empty: [SimTask.Key: Int] = [:]
-    /// What that was when a run that was asked for brought something, until the next run ends.
-    private var putOff: [SimTask.Key: Int] = [:]
     private var urgencyLost: [String: Instant] = [:]
     var machine = SimTasks.machine(boot: 1)
     private var seen: World?
@@ -135,12 +133,21 @@ final class SimTasks {
 
     func begin(_ process: SimProcess) throws {
         for row in process.tasks {
-            let number = SimTask.number(of: row)
-            guard let task = entries[number] else { continue }
+            guard let task = entries[SimTask.number(of: row)] else { continue }
             hosts.tally.taskRuns += 1
             if task.isDone { throw broken(task, "is carried out once more") }
-            guard row.kind == .wakeUp, task.isLive else { continue }
-            entries[number]?.launch = process.order.id
+        }
+        beginWakeUps(process.tasks, in: process.order.id)
+    }
+
+    /// What a resident process is handed is on its way, and comes again if it is not read.
+    func handOver(_ order: LaunchOrder) { beginWakeUps(carried(by: order.id), in: order.id) }
+
+    private func beginWakeUps(_ rows: [StoredTask], in launch: LaunchID) {
+        for row in rows where row.kind == .wakeUp {
+            let number = SimTask.number(of: row)
+            guard entries[number]?.isLive == true else { continue }
+            entries[number]?.launch = launch
             entries[number]?.begun = now
         }
     }
@@ -218,10 +225,7 @@ final class SimTasks {
         if task.counts, let begun = task.begun { counted[task.key] = begun }
         if run.result == .noData, task.request.kind == .refresh {
             empty[task.key, default: 0] += 1
-            putOff[task.key] = nil
         } else if run.result == .success, task.isLive {
-            // A run that was asked for leaves the next window where empty runs have put it.
-            putOff[task.key] = task.beganAsAsked ? empty[task.key] : nil
             empty[task.key] = 0
         }
         if task.firesAgain {
@@ -259,10 +263,10 @@ final class SimTasks {
     private func lookAtWakeUp(_ task: inout SimTask) throws {
         try lookAtLaunch(ofWakeUp: &task)
         guard task.launch == nil, !task.isDone else { return }
-        if let at = task.expiresAt, at <= now.wall { task.isGone = true }
         // What is left of one that was replaced while it was carried depends on when the one that
-        // replaced it ended or expired, and by which clock. The store knows.
-        if task.isReplaced, !task.isGone {
+        // replaced it ended or expired, and by which clock; one that has expired lives again where
+        // the clock is set back before an engine has dropped it. The store knows.
+        if task.isReplaced || task.hasExpired(at: now.wall), !task.isGone {
             let number = task.number
             task.isGone = try !world.clients.tasks.waiting(for: task.key.host).contains {
                 SimTask.number(of: $0) == number
@@ -275,10 +279,14 @@ final class SimTasks {
             row.endedAt != nil
         else { return }
         let isHandled = row.outcome?.isSuccess == true
-        if task.isUrgent { countUrgency(of: task.key.host, isHandled: isHandled) }
+        let keepsUrgency =
+            hosts.ledger.givenBack.contains(launch) && row.outcome?.ending == .unknown
         task.launch = nil
         task.ended = now
-        task.isUrgent = false
+        if task.isUrgent, !keepsUrgency {
+            countUrgency(of: task.key.host, isHandled: isHandled)
+            task.isUrgent = false
+        }
         task.isDone = isHandled
         if isHandled { hosts.tally.wakeUps += 1 }
     }
@@ -429,7 +437,7 @@ final class SimTasks {
         let name = task.key.host
         guard task.isLive, task.launch == nil, let host = hosts.ledger.hosts[name],
             !hosts.ledger.isBusy(name),
-            hosts.obstacles[host.argv[0]] == nil, !placesAreFull,
+            hosts.obstacles[host.argv[0]] == nil, !placesAreFull, !task.hasExpired(at: now.wall),
             task.isSimulated
                 || !lacks(task.request.requirements, isRunning: false, settlingFor: 0.01),
             var due = dueBy(task)
@@ -522,8 +530,8 @@ final class SimTasks {
         }
         if let repetition = task.request.repetition {
             // A run that somebody asked for counts for the window before which it was.
-            let skipped = repetition.interval(
-                afterEmpty: max(empty[task.key] ?? 0, putOff[task.key] ?? 0))
+            let runs = task.request.kind == .refresh ? empty[task.key] ?? 0 : 0
+            let skipped = repetition.interval(afterEmpty: runs)
             add(counted[task.key], repetition.interval + skipped + repetition.slack)
             // One that replaces another goes on with the windows of its own.
             if counted[task.key] != nil { add(task.submitted, repetition.slack) }

@@ -88,6 +88,30 @@ import Testing
         #expect(try world.run(for: 20) { try world.store.hosts.launch(launch) != nil })
     }
 
+    /// A process gives a launch back, and the engine looks when the budget is over.
+    @Test func whatIsGivenBackInTimeIsNoFailure() throws {
+        let world = try SimWorld(seed: 1)
+        defer { world.cleanUp() }
+        let hosts = SimHosts(world, seed: 1)
+        world.hosts = hosts
+        hosts.tasks = SimTasks(hosts)
+        try world.startEngine()
+        let settings = HostSettings(argv: ["/bin/h0"], eventBudget: 10)
+        try world.clients.hosts.add("h0", settings, now: world.now.wall)
+        hosts.ledger.hosts["h0"] = SimHostLedger.Host(argv: settings.argv, budget: 10)
+        try hosts.enter("h0", 600)
+        try world.clients.tasks.wake("h0", WakeUp(isUrgent: true), now: world.now.wall)
+        world.inputs.append(.wake)
+        let (id, next) = (LaunchID(rawValue: 1), LaunchID(rawValue: 2))
+        try #require(try world.run(for: 5) { try world.store.hosts.launch(id) != nil })
+        try hosts.leave(try #require(hosts.residents.first))
+        world.pass(20)
+        #expect(try world.run(for: 5) { try world.store.hosts.launch(id)?.endedAt != nil })
+        #expect(try world.store.hosts.launch(id)?.outcome?.ending == .unknown)
+        #expect(try world.store.hosts.find("h0")?.failures == 0)
+        #expect(try world.run(for: 1) { try world.store.hosts.launch(next) != nil })
+    }
+
     /// The engine dies that has asked a launch to end, because a client has asked for it.
     @Test func anEngineThatAdoptsALaunchKnowsThatItIsToExpire() throws {
         let world = try SimWorld(seed: 1)

@@ -127,4 +127,21 @@ import Testing
         #expect(try waiting == ["", "a"])
         #expect(try scratch.store.hosts.find("h")?.failures == 0)
     }
+
+    /// A wake-up that is given back in time is as urgent as before; a process that dies, or that
+    /// was to end, has not handled it.
+    @Test(
+        arguments: [(true, nil, true), (false, nil, false), (true, .time, false)]
+            as [(Bool, ExpirationReason?, Bool)])
+    func urgencyIsGivenBack(leaves: Bool, asked: ExpirationReason?, isUrgent: Bool) throws {
+        try begin()
+        if let asked {
+            try scratch.turn(epoch) { tx in try tx.launches.askToEnd(Self.id, asked) }
+        }
+        if leaves { try scratch.store.residents.leave(resident.id) }
+        _ = try end(LaunchOutcome(asked == nil ? .unknown : .expired))
+        let wakeUp = try scratch.store.tasks.waiting(for: "h").first { $0.kind == .wakeUp }
+        #expect(wakeUp?.isUrgent == isUrgent)
+        #expect(wakeUp?.readyAt == .start + 2)
+    }
 }

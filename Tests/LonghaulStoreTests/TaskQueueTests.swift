@@ -47,6 +47,20 @@ import Testing
         }
     }
 
+    /// After a failure as before one: a change shortens no back-off, nor does it begin anew what
+    /// is over and waits for a requirement.
+    @Test func aLinkThatComesAndGoesPutsNoFailedRunOff() throws {
+        let task = try submit()
+        try fire([.online], at: .start + 10)
+        try launch(task, at: .start + 15, LaunchOutcome(.exited, status: 1))
+        let due = Timestamp.start + 77
+        for second in [20, 75, 76, 80, 200.0] {
+            try fire([.networkChange], at: .start + second)
+            #expect(try dueAt() == due)
+        }
+        #expect(try head(at: .start + 200).count == 1)
+    }
+
     /// All that has happened is told, in order, also when a launch that was to tell of it fails.
     @Test func allThatHappensMeanwhileIsTold() throws {
         let task = try submit()

@@ -60,7 +60,7 @@ extension TaskTiming {
         }
         // Counted from the last run: each submission would put the next one off.
         lastStart = last
-        emptyRuns = replaced?.emptyRuns ?? 0
+        emptyRuns = request.kind == .refresh ? replaced?.emptyRuns ?? 0 : 0
         // The grid of moments goes on, unless it was that of a longer interval.
         window = replaced?.window.flatMap { $0 <= last + repetition.interval ? $0 : nil }
         moveOn(repetition, place: place, now: now)
@@ -74,7 +74,8 @@ extension TaskTiming {
         waivesAt = request.preferencesEnd(due: dueAt)
     }
 
-    private mutating func hold(until begin: Timestamp) {
+    /// The request's own earliest moment counts, wherever its window is.
+    fileprivate mutating func hold(until begin: Timestamp) {
         dueAt = max(dueAt, begin)
         mayBeginAt = max(mayBeginAt, begin)
         waivesAt = waivesAt.map { max($0, dueAt) }
@@ -94,7 +95,7 @@ extension TaskTiming {
 
     /// The next run of a repeating request. Windows are on a grid; those that were missed are
     /// skipped, and the run that is late counts for the last of them. A refresh that has brought
-    /// nothing skips some.
+    /// nothing skips some, which a run that has brought something takes back.
     ///
     /// - Parameter place: 0…1, the same for all requests of one machine and another on other
     ///   machines, see ``sharedMoment(in:_:place:)``.
@@ -114,6 +115,12 @@ extension TaskTiming {
             let skipped = ((held - next) / repetition.interval).rounded(.down) + 1
             next = next + skipped * repetition.interval
         }
+        // A run that came before its window, and ended the skipping: no window is skipped any more.
+        let near = last + (repetition.interval - 2 * slack)
+        let spared = min(
+            ((next - near) / repetition.interval).rounded(.down),
+            ((next - max(last, held)) / repetition.interval).rounded(.up) - 1)
+        if spared > 0 { next = next + -(spared * repetition.interval) }
         if next + repetition.interval <= now {
             let missed = ((now - next) / repetition.interval).rounded(.down)
             next = next + missed * repetition.interval
@@ -186,9 +193,10 @@ extension TaskTiming {
         waivesAt = waivesAt.map { min($0, max(window + repetition.slack, now)) }
     }
 
-    /// Refreshes that bring nothing come more rarely, until one succeeds.
+    /// Refreshes that bring nothing come more rarely, until one succeeds. Other requests skip
+    /// nothing, also where they have the place of such a refresh.
     package mutating func countEmpty(_ end: TaskEnd, of request: TaskRequest) {
-        guard request.kind == .refresh, request.repetition != nil else { return }
+        guard request.kind == .refresh, request.repetition != nil else { return emptyRuns = 0 }
         if end == .result(.success) { emptyRuns = 0 }
         if end == .result(.noData) { emptyRuns = min(emptyRuns + 1, Limits.emptyRunsCounted) }
     }
@@ -246,6 +254,7 @@ package enum TaskSettlement: Hashable, Sendable {
         let retryAt = now + LaunchPolicy.delay(afterFailures: next.failures)
         if let repetition = request.repetition {
             next.moveOn(repetition, place: place, now: now)
+            if let earliest = request.earliestBegin { next.hold(until: earliest) }
             if next.failures > 0 {
                 next.dueAt = max(next.dueAt, retryAt)
                 next.mayBeginAt = next.dueAt
@@ -278,6 +287,7 @@ package enum TaskSettlement: Hashable, Sendable {
         }
         if let repetition = request.repetition {
             next.moveOn(repetition, place: place, now: now)
+            if let earliest = request.earliestBegin { next.hold(until: earliest) }
             return .again(next)
         }
         if let daily = job.daily {

@@ -61,6 +61,9 @@ struct KeptLaunch {
         endsAt != nil && job?.inhibitsSleep.holds(in: conditions) ?? false
     }
 
+    /// The launch knows that it is to end. A resident process is told in the store.
+    var wasAskedToEnd: Bool { isExpired && (resident == nil || isExpirationTold) }
+
     /// Seconds from the request to end to the kill. The supervisor of a job kills first.
     var grace: Double {
         job.map { $0.graceSeconds + Limits.jobSupervisorSeconds } ?? Limits.launchGraceSeconds

@@ -76,11 +76,11 @@ struct Launches {
         if writer.retryAt != nil || retryAt.map({ $0 > now.monotonic }) ?? false { return outcome }
         retryAt = nil
         do throws(LonghaulError) {
-            try residents.tellExpirations(of: &launches)
-            // Reports of a process count before its end.
+            // Reports of a process count before its end, and before it is told to end.
             for report in try residents.reports(of: launches) {
                 try record(report, isLeaving: isLeaving, &outcome, now: now)
             }
+            try residents.tellExpirations(of: &launches)
             while let report = reports.first {
                 try record(report, isLeaving: isLeaving, &outcome, now: now)
                 reports.removeFirst()
@@ -285,10 +285,10 @@ struct Launches {
         outcome.isOfJob = launch.job != nil
         if outcome.isSuccess {
             if launch.hasLostAnswers { (outcome.ending, outcome.status) = (.unknown, nil) }
-        } else if launch.isExpired {
+        } else if launch.wasAskedToEnd {
             outcome.ending = .expired
         }
-        if launch.isExpired || outcome.ending == .expired {
+        if launch.wasAskedToEnd || outcome.ending == .expired {
             outcome.expiration = launch.expiration ?? .time
         }
         let used =

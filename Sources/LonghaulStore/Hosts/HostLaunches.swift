@@ -140,7 +140,8 @@ package struct HostLaunches {
                 _ = try TaskQueue(connection: connection).settle(
                     task, of: launch.id, .result(result), now: now)
             case .ended(let status?): outcome.replaceEnding(status, asked: launch.asked)
-            case .ended(nil): break
+            case .ended(nil):
+                outcome.isGivenBack = outcome.ending == .unknown && launch.asked == nil
             }
         }
         try rows.removeReports(of: launch.id)

@@ -59,6 +59,9 @@ package struct LaunchOutcome: Hashable, Sendable {
     package var processorSeconds: Double?
     /// The launch ran a job's command, whose status 75 puts the run off.
     package var isOfJob = false
+    /// A resident process has left in order, and had not been told to end the launch: what it
+    /// carried comes again as if it had not been handed over.
+    package var isGivenBack = false
 
     package init(_ ending: LaunchEnding, status: Int? = nil, output: String? = nil) {
         self.ending = ending

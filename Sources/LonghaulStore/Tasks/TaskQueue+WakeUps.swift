@@ -34,18 +34,22 @@ extension TaskQueue {
     }
 
     /// Settles a wake-up. A wake-up that was not handled comes again, in the background; later with
-    /// each failure of its host.
-    func settleWakeUp(_ task: StoredTask, isHandled: Bool, now: Timestamp) throws {
-        if task.isUrgent { try countUrgency(of: task.host, isHandled: isHandled, now: now) }
+    /// each failure of its host. One that was given back comes again as it was.
+    func settleWakeUp(_ task: StoredTask, _ outcome: LaunchOutcome, now: Timestamp) throws {
+        let isHandled = outcome.isSuccess
+        let keepsUrgency = task.isUrgent && outcome.isGivenBack
+        if task.isUrgent, !keepsUrgency {
+            try countUrgency(of: task.host, isHandled: isHandled, now: now)
+        }
         if !isHandled { try log(task, now: now, launch: task.launch, obstacle: nil) }
         let isReplaced =
             try rows.pending(task.request.identifier, of: task.host, isWakeUp: true) != nil
         if isHandled || isReplaced { return try rows.delete(task.id) }
         try connection.run(
             """
-            UPDATE task SET launch = NULL, startedAt = NULL, urgent = 0, readyAt = ?2, dueAt = ?2, \
-            mayBeginAt = ?2, writtenAt = ?2 WHERE id = ?1
-            """, task.id, now)
+            UPDATE task SET launch = NULL, startedAt = NULL, urgent = ?3, readyAt = ?2, \
+            dueAt = ?2, mayBeginAt = ?2, writtenAt = ?2 WHERE id = ?1
+            """, task.id, now, keepsUrgency)
     }
 
     private func countUrgency(of host: String, isHandled: Bool, now: Timestamp) throws {

@@ -264,14 +264,10 @@ package struct TaskQueue {
         if let last = task.timing.lastStart, last <= now {
             at = max(at, last + Limits.triggerPauseSeconds)
         }
-        if task.timing.failures == 0 {
-            // A task that is due already stays so: a link that comes and goes would put it off for
-            // ever.
-            at = min(at, task.timing.dueAt)
-        } else if task.timing.dueAt < .distantFuture {
-            // A failure waits for its back-off.
-            at = max(at, task.timing.dueAt)
-        }
+        // A task that has a moment already keeps it: a link that comes and goes would put it off
+        // for ever. A failure waits for its back-off, which no change shortens.
+        let waitsForBackOff = task.timing.failures > 0 && task.timing.dueAt < .distantFuture
+        at = waitsForBackOff ? task.timing.dueAt : min(at, task.timing.dueAt)
         if let earliest = task.request.earliestBegin { at = max(at, earliest) }
         var timing = task.timing
         timing.dueAt = at
@@ -344,7 +340,7 @@ package struct TaskQueue {
         let end = TaskEnd(outcome)
         for task in try rows.carried(by: launch) {
             if task.kind == .wakeUp {
-                try settleWakeUp(task, isHandled: outcome.isSuccess, now: now)
+                try settleWakeUp(task, outcome, now: now)
             } else {
                 try settle(task, end, now: now, time)
             }

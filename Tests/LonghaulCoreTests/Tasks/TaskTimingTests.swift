@@ -161,6 +161,61 @@ import Testing
         #expect(old.dueAt - Self.start >= 3600 - 450)
     }
 
+    private func skipping(_ request: TaskRequest) -> TaskTiming {
+        var timing = TaskTiming(request, replacing: nil, place: 0, now: Self.start)
+        timing.lastStart = Self.start
+        timing.emptyRuns = 3
+        timing.moveOn(request.repetition!, place: 0, now: Self.start)
+        return timing
+    }
+
+    /// A run that a client has asked for, or that a reset has made due, within what is skipped.
+    @Test(arguments: [0, 300, 900.0], [1, 500, 2000, 3000.0])
+    func aRunThatBringsSomethingEndsTheSkipping(_ tolerance: Double, _ second: Double) throws {
+        let request = request(every: 900, tolerance: tolerance)
+        let skipping = skipping(request)
+        #expect(skipping.dueAt - Self.start >= 3600 - tolerance)
+        let last = Self.start + second
+        let settled = TaskSettlement.decide(
+            request, skipping, .result(.success), started: last, place: 0, now: last + 1)
+        guard case .again(let next) = settled else { return #expect(Bool(false), "it is done") }
+        #expect(next.emptyRuns == 0)
+        #expect(next.mayBeginAt - last >= 900 - tolerance)
+        #expect(try #require(next.waivesAt) - last <= 2 * 900 + tolerance)
+        // The windows stay on their grid.
+        let moved = try #require(skipping.window) - (try #require(next.window))
+        #expect(moved.truncatingRemainder(dividingBy: 900) == 0)
+        // A run that brings nothing ends nothing.
+        let empty = TaskSettlement.decide(
+            request, skipping, .result(.noData), started: last, place: 0, now: last + 1)
+        guard case .again(let rare) = empty else { return #expect(Bool(false), "it is done") }
+        #expect(rare.mayBeginAt - last > 3 * 900)
+    }
+
+    @Test func aRunThatIsAskedForBringsNoEarliestMomentForward() {
+        var request = request(every: 900)
+        request.earliestBegin = Self.start + 86_400
+        let timing = TaskTiming(request, replacing: nil, place: 0, now: Self.start)
+        let settled = TaskSettlement.decide(
+            request, timing, .result(.success), started: Self.start, place: 0, now: Self.start + 1)
+        guard case .again(let next) = settled else { return #expect(Bool(false), "it is done") }
+        #expect(next.mayBeginAt >= Self.start + 86_400)
+        #expect(next.mayBeginAt <= next.dueAt)
+    }
+
+    /// The request of an identifier that was a refresh is one for processing now.
+    @Test func processingSkipsNothingInThePlaceOfARefresh() throws {
+        let skipping = skipping(request(every: 900))
+        var request = request(every: 900)
+        request.kind = .processing
+        var timing = TaskTiming(request, replacing: skipping, place: 0, now: Self.start + 10)
+        #expect(timing.emptyRuns == 0 && timing.dueAt - Self.start <= 2 * 900)
+        // The refresh ends with nothing after the other was submitted.
+        timing.emptyRuns = 3
+        timing.skip(afterEmpty: .result(.noData), of: request, place: 0, now: Self.start + 10)
+        #expect(timing.emptyRuns == 0 && timing.dueAt - Self.start <= 2 * 900)
+    }
+
     /// Ten hosts ask for a daily run at times of their own, and run together.
     @Test(arguments: [0, 0.2, 0.5, 0.9], [43_200, 21_600, 86_400])
     func windowsThatOverlapShareAMoment(_ place: Double, _ tolerance: Double) {
