@@ -143,7 +143,7 @@ extension Engine {
 
     /// Applies the changes in memory, in the order in which they were decided.
     ///
-    /// - Parameter stops: Transfers that lost what they need, or whose turn is over: the fetches that
+    /// - Parameter stops: Transfers that lost what they need, or whose turn is over. Fetches that
     ///   they lead leave the wire, and their bytes are kept.
     private func follow(
         _ changes: TurnChanges, stopping stops: Set<TransferID>, now: Moment
