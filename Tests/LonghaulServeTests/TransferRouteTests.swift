@@ -130,7 +130,9 @@ import Testing
         let job = try await served.home.run(
             "job", "add", "job", "--every", "1d", "--require", "idle", "--", "/bin/true")
         #expect(job.status == 0, "\(job.errors)")
-        let end = try await PythonEnvironment.run("openapi-client.py", ["\(served.port)"])
+        // Some 1,800 requests: minutes beside other tests.
+        let end = try await PythonEnvironment.run(
+            "openapi-client.py", ["\(served.port)"], within: .seconds(300))
         #expect(end.status == 0, "\(end.output)\(end.errors)\n\(served.process.errors)")
         try await served.stop()
     }

@@ -18,10 +18,10 @@ package enum PythonEnvironment {
 
     /// Runs a script below Fixtures/servers to its end.
     package static func run(
-        _ script: String, _ arguments: [String]
+        _ script: String, _ arguments: [String], within limit: Duration = Patience.usual
     ) async throws -> CLIProcess.Result {
         let words = [Fixture.path("servers/\(script)")] + arguments
-        return try await CLIProcess.run(try await making.value, words)
+        return try await CLIProcess.run(try await making.value, words, within: limit)
     }
 
     /// The path of its interpreter.
