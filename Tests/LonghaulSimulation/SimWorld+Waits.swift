@@ -133,15 +133,15 @@ extension SimWorld {
     private func isItsTurnLater(_ transfer: Transfer) throws -> Bool {
         let limits = policy.limits
         let running = try store.transfers.runningCounts()
-        let opening = leavingWhileOpening()
-        if running.total + opening.count >= limits.running { return true }
+        let leavers = onTheirWayOut()
+        if running.total + leavers.count >= limits.running { return true }
         let most = max(limits.running - limits.reserved, (limits.running + 1) / 2)
         let leaving = expected.values.count { $0.beganDiscretionary }
         if transfer.isDiscretionary, running.discretionary + leaving >= most { return true }
         let origin = SimWire.origin(of: transfer.url)
         let ofOrigin =
             (running.ofOrigin[origin] ?? 0)
-            + opening.count { SimWire.origin(of: $0.url) == origin }
+            + leavers.count { SimWire.origin(of: $0.url) == origin }
         let requests = wire.order.filter {
             SimWire.origin(of: wire.exchanges[$0]!.request.url) == origin
         }
@@ -155,10 +155,10 @@ extension SimWorld {
         }
     }
 
-    /// Owners of fetches that run for no transfer any more and whose file is still being opened:
-    /// each keeps its place until that is over.
-    private func leavingWhileOpening() -> [Transfer] {
-        let fetches = disk.orders.compactMap { order in
+    /// Owners of fetches that run for no transfer any more, and whose file is still being opened or
+    /// whose requests are being stopped: each keeps its place until that is over.
+    private func onTheirWayOut() -> [Transfer] {
+        let opening = disk.orders.compactMap { order in
             switch order {
             case .prepare(let fetch, _, _), .openSource(let fetch, _, _): fetch
             case .reserve, .truncate, .sync, .verify, .secure, .publish, .fill, .copy, .close,
@@ -166,7 +166,8 @@ extension SimWorld {
                 nil
             }
         }
-        let leaving = fetches.filter { fetch in
+        let stopping = wire.order.filter { wire.exchanges[$0]?.isStopping == true }.map(\.fetch)
+        let leaving = Set(opening + stopping).filter { fetch in
             !shown.values.contains { $0.held?.fetch == fetch && $0.state == .running }
         }
         return leaving.compactMap { transfer(of: $0).flatMap { shown[$0] } }
