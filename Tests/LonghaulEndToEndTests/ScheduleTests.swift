@@ -177,7 +177,7 @@ import Testing
             for options in [["--discretionary"], ["--require", "power"]] {
                 let url = server.url("f\(options.count).bin?size=10K")
                 let result = try await home.start(
-                    ["enqueue", url, "--deadline", "8s"] + options
+                    ["enqueue", url, "--deadline", "15s"] + options
                 ).wait()
                 #expect(result.status == 0, "\(result.errors)")
             }
