@@ -124,6 +124,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
             names[added] = inode
             // Another file by now, even if it has the number of the one that was left.
             undeleted[added] = nil
+            refused[added] = nil
             deleted[added] = nil
         }
         journal.append(NameChange(removed: removed, added: added, inode: inode))
