@@ -15,14 +15,6 @@ import Testing
         return world
     }
 
-    private func tell(_ world: SimWorld, _ text: String) throws {
-        try ConditionOverride(parsing: text).apply(to: &world.conditions, source: "test") { _ in
-            world.now.wall
-        }
-        world.conditions.network.identity = NetworkIdentity(connection: "0")
-        world.tellConditions()
-    }
-
     private func anotherNetwork(_ world: SimWorld) {
         let number = world.conditions.network.identity?.connection.flatMap { Int($0) } ?? 0
         world.conditions.network.identity = NetworkIdentity(connection: "\(number + 1)")
@@ -39,14 +31,14 @@ import Testing
         // Not known to hold is not enough.
         try world.run(for: 10)
         #expect(try world.transfer().state == .waiting && world.wire.answered == 0)
-        try tell(world, "network=unmetered")
+        try world.tell("network=unmetered")
         #expect(try world.run(for: 8) { hasBytes(world) })
-        try tell(world, "network=metered")
+        try world.tell("network=metered")
         #expect(try world.run(for: 3) { try world.transfer().state == .waiting })
         #expect(world.wire.order.isEmpty)
         let kept = try world.transfer().bytesDone
         #expect(kept > 0 && kept < 3_000_000)
-        try tell(world, "network=unmetered")
+        try world.tell("network=unmetered")
         // A network that changed has five seconds to settle.
         let back = world.now.monotonic
         #expect(try world.run(for: 30) { !world.wire.order.isEmpty })
@@ -60,7 +52,7 @@ import Testing
     @Test(arguments: [true, false]) func anotherNetworkIsAskedAnew(isSilent: Bool) throws {
         let world = try world { _ in }
         defer { world.cleanUp() }
-        try tell(world, "network=unmetered")
+        try world.tell("network=unmetered")
         #expect(try world.run(for: 8) { hasBytes(world) })
         let key = try #require(world.wire.order.first)
         let sent = world.wire.exchanges[key]?.sent
@@ -82,7 +74,7 @@ import Testing
     @Test func aNetworkThatChangesAllTheTimeKeepsNothingBack() throws {
         let world = try world { _ in }
         defer { world.cleanUp() }
-        try tell(world, "network=unmetered")
+        try world.tell("network=unmetered")
         for _ in 1...30 where try world.transfer().state != .completed {
             anotherNetwork(world)
             try world.run(for: 2)
@@ -96,7 +88,7 @@ import Testing
         let world = try world { _ in }
         defer { world.cleanUp() }
         let id = try world.enqueue(30_000) { _ in }
-        try tell(world, "network=unmetered")
+        try world.tell("network=unmetered")
         world.wire.trouble.refused = 1
         try world.run(for: 2000) {
             let waits = try world.transfer().waitingFor + world.transfer(id).waitingFor
@@ -105,7 +97,7 @@ import Testing
             }.count == 2
         }
         world.wire.trouble.refused = 0
-        try tell(world, "network=metered")
+        try world.tell("network=metered")
         let end = Limits.networkSettleSeconds + 10
         #expect(try world.run(for: end) { try world.transfer(id).state == .completed })
         #expect(try world.run(for: end) { try world.transfer().state == .completed })
@@ -116,10 +108,10 @@ import Testing
     @Test func aRequestIsStoppedInTheTurnThatSendsIt() throws {
         let world = try world { $0.schedule.requires = ConditionNeeds(unmetered: true) }
         defer { world.cleanUp() }
-        try tell(world, "network=unmetered")
+        try world.tell("network=unmetered")
         #expect(try world.run(for: 10, disk: 0) { !world.disk.orders.isEmpty })
         world.disk.step()
-        try tell(world, "network=metered")
+        try world.tell("network=metered")
         try world.turn()
         #expect(world.wire.order.allSatisfy { world.wire.exchanges[$0]?.isStopping == true })
         #expect(try world.run(for: 5) { try world.transfer().state == .waiting })
@@ -148,7 +140,7 @@ import Testing
             $0.options.waiveAfter = 600
         }
         defer { world.cleanUp() }
-        try tell(world, "power=battery,idle=no")
+        try world.tell("power=battery,idle=no")
         try world.run(for: 5)
         let waiting = try world.transfer()
         #expect(waiting.state == .waiting && !waiting.arePreferencesWaived)
@@ -169,12 +161,12 @@ import Testing
             $0.earliestBegin = Timestamp(milliseconds: 1_790_003_600_000)
         }
         defer { world.cleanUp() }
-        try tell(world, "power=battery,idle=no")
+        try world.tell("power=battery,idle=no")
         try world.run(for: 5)
         #expect(try world.transfer().state == .waiting)
         try world.change(TransferID(rawValue: 1), .runNow)
         try #require(try world.run(for: 10) { hasBytes(world) })
-        try tell(world, "power=battery,idle=no,network=metered")
+        try world.tell("power=battery,idle=no,network=metered")
         try world.run(for: 1)
         #expect(try world.transfer().runsNow)
         #expect(try world.run(for: 60) { try world.transfer().state == .completed })
@@ -183,7 +175,7 @@ import Testing
     @Test func aPauseRestoresTheSchedule() throws {
         let world = try world { $0.schedule.requires = ConditionNeeds(power: true) }
         defer { world.cleanUp() }
-        try tell(world, "power=battery")
+        try world.tell("power=battery")
         let id = TransferID(rawValue: 1)
         try world.change(id, .runNow)
         try #require(try world.run(for: 10) { hasBytes(world) })
@@ -203,7 +195,7 @@ import Testing
             $0.options.waiveAfter = 600
         }
         defer { world.cleanUp() }
-        try tell(world, "power=battery,idle=no")
+        try world.tell("power=battery,idle=no")
         world.pass(601)
         try #require(try world.run(for: 10) { hasBytes(world) })
         for isDiscretionary in [false, true] {

@@ -8,18 +8,27 @@ import Testing
 
 /// A host and a store, step by step.
 @Suite struct HostAnswerTests {
+    /// Starts the engine, and adds the host `h0` to the world.
+    @discardableResult
+    private func host(
+        in world: SimWorld, _ settings: HostSettings, hasTasks: Bool = false
+    ) throws -> SimHosts {
+        let hosts = SimHosts(world, seed: 1)
+        world.hosts = hosts
+        if hasTasks { hosts.tasks = SimTasks(hosts) }
+        try world.startEngine()
+        try world.clients.hosts.add("h0", settings, now: world.now.wall)
+        hosts.ledger.hosts["h0"] = SimHostLedger.Host(
+            argv: settings.argv, budget: settings.eventBudget)
+        return hosts
+    }
+
     /// It answers and ends well while the store takes nothing.
     @Test(arguments: [3, 1000])
     func anAnswerIsRecordedOrAskedForAgain(_ refusals: Int) throws {
         let world = try SimWorld(seed: 1)
         defer { world.cleanUp() }
-        let hosts = SimHosts(world, seed: 1)
-        world.hosts = hosts
-        try world.startEngine()
-        var settings = HostSettings(argv: ["/bin/h0"])
-        settings.eventBudget = 120
-        try world.clients.hosts.add("h0", settings, now: world.now.wall)
-        hosts.ledger.hosts["h0"] = SimHostLedger.Host(argv: settings.argv, budget: 120)
+        let hosts = try host(in: world, HostSettings(argv: ["/bin/h0"], eventBudget: 120))
         try world.change("s0") {
             $0.host = .some("h0")
             $0.askBeforeStart = true
@@ -46,12 +55,7 @@ import Testing
     func aWakeUpIsNotHeldUpByAClockThatWasAhead(_ failingCommit: Int) throws {
         let world = try SimWorld(seed: 1)
         defer { world.cleanUp() }
-        let hosts = SimHosts(world, seed: 1)
-        world.hosts = hosts
-        try world.startEngine()
-        let settings = HostSettings(argv: ["/bin/h0"])
-        try world.clients.hosts.add("h0", settings, now: world.now.wall)
-        hosts.ledger.hosts["h0"] = SimHostLedger.Host(argv: settings.argv)
+        try host(in: world, HostSettings(argv: ["/bin/h0"]))
         try world.clients.tasks.wake("h0", WakeUp(), now: world.now.wall)
         world.inputs.append(.wake)
         try world.run(for: 1)
@@ -70,12 +74,7 @@ import Testing
     @Test func aWakeUpOfALaterMomentIsNotHeldUp() throws {
         let world = try SimWorld(seed: 1)
         defer { world.cleanUp() }
-        let hosts = SimHosts(world, seed: 1)
-        world.hosts = hosts
-        try world.startEngine()
-        let settings = HostSettings(argv: ["/bin/h0"], permitted: ["t0"])
-        try world.clients.hosts.add("h0", settings, now: world.now.wall)
-        hosts.ledger.hosts["h0"] = SimHostLedger.Host(argv: settings.argv)
+        try host(in: world, HostSettings(argv: ["/bin/h0"], permitted: ["t0"]))
         var tomorrow = TaskRequest(identifier: "t0", host: "h0")
         tomorrow.earliestBegin = world.now.wall + 86_400
         _ = try world.clients.tasks.submit(tomorrow, now: world.now.wall)
@@ -92,13 +91,8 @@ import Testing
     @Test func whatIsGivenBackInTimeIsNoFailure() throws {
         let world = try SimWorld(seed: 1)
         defer { world.cleanUp() }
-        let hosts = SimHosts(world, seed: 1)
-        world.hosts = hosts
-        hosts.tasks = SimTasks(hosts)
-        try world.startEngine()
         let settings = HostSettings(argv: ["/bin/h0"], eventBudget: 10)
-        try world.clients.hosts.add("h0", settings, now: world.now.wall)
-        hosts.ledger.hosts["h0"] = SimHostLedger.Host(argv: settings.argv, budget: 10)
+        let hosts = try host(in: world, settings, hasTasks: true)
         try hosts.enter("h0", 600)
         try world.clients.tasks.wake("h0", WakeUp(isUrgent: true), now: world.now.wall)
         world.inputs.append(.wake)
@@ -116,14 +110,8 @@ import Testing
     @Test func anEngineThatAdoptsALaunchKnowsThatItIsToExpire() throws {
         let world = try SimWorld(seed: 1)
         defer { world.cleanUp() }
-        let hosts = SimHosts(world, seed: 1)
-        world.hosts = hosts
-        hosts.tasks = SimTasks(hosts)
-        try world.startEngine()
-        var settings = HostSettings(argv: ["/bin/h0"], permitted: ["t0"])
-        settings.eventBudget = 600
-        try world.clients.hosts.add("h0", settings, now: world.now.wall)
-        hosts.ledger.hosts["h0"] = SimHostLedger.Host(argv: settings.argv, budget: 600)
+        let settings = HostSettings(argv: ["/bin/h0"], permitted: ["t0"], eventBudget: 600)
+        let hosts = try host(in: world, settings, hasTasks: true)
         let request = TaskRequest(identifier: "t0", host: "h0")
         let key = SimTask.Key(host: "h0", identifier: "t0")
         try world.submit(request, key)

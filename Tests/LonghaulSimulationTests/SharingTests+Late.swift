@@ -159,7 +159,7 @@ extension SharingTests {
     @Test func aTransferThatJoinsAFetchBeingStoppedIsQueuedWithIt() throws {
         let world = try world()
         defer { world.cleanUp() }
-        try tell(world, "power=external")
+        try world.tell("power=external")
         let whole = try add(world, "/d/1")
         #expect(try world.run(for: 60) { try isCompleted(world, [whole]) })
         let held = try add(world, "/e/2") {
@@ -172,15 +172,8 @@ extension SharingTests {
         }
         try #require(isFilling)
         let free = try add(world, "/d/3")
-        try tell(world, "power=battery")
+        try world.tell("power=battery")
         // One that runs is enough for both.
         #expect(try world.run(for: 60) { try isCompleted(world, [held, free]) })
-    }
-
-    private func tell(_ world: SimWorld, _ text: String) throws {
-        try ConditionOverride(parsing: text).apply(to: &world.conditions, source: "test") { _ in
-            world.now.wall
-        }
-        world.tellConditions()
     }
 }

@@ -33,6 +33,15 @@ extension SimWorld {
         try #require(try store.transfers.find(id, now: now.wall))
     }
 
+    /// The conditions become these, on the same network as before.
+    func tell(_ text: String) throws {
+        try ConditionOverride(parsing: text).apply(to: &conditions, source: "test") { _ in
+            now.wall
+        }
+        conditions.network.identity = NetworkIdentity(connection: "0")
+        tellConditions()
+    }
+
     /// The engine is replaced by one that goes by this zone, and the limits as they now are.
     func restart(in zone: LocalTime) throws {
         time = zone

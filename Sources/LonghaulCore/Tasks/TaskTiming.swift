@@ -75,7 +75,7 @@ extension TaskTiming {
     }
 
     /// The request's own earliest moment counts, wherever its window is.
-    fileprivate mutating func hold(until begin: Timestamp) {
+    private mutating func hold(until begin: Timestamp) {
         dueAt = max(dueAt, begin)
         mayBeginAt = max(mayBeginAt, begin)
         waivesAt = waivesAt.map { max($0, dueAt) }
@@ -89,6 +89,13 @@ extension TaskTiming {
         countEmpty(end, of: request)
         guard end == .result(.noData), let repetition = request.repetition, lastStart != nil
         else { return }
+        moveOn(repetition, of: request, place: place, now: now)
+    }
+
+    /// The next run of a repeating request, no earlier than the request asks.
+    fileprivate mutating func moveOn(
+        _ repetition: TaskRepetition, of request: TaskRequest, place: Double, now: Timestamp
+    ) {
         moveOn(repetition, place: place, now: now)
         if let begin = request.earliestBegin { hold(until: begin) }
     }
@@ -115,7 +122,8 @@ extension TaskTiming {
             let skipped = ((held - next) / repetition.interval).rounded(.down) + 1
             next = next + skipped * repetition.interval
         }
-        // A run that came before its window, and ended the skipping: no window is skipped any more.
+        // A successful run within the skipped windows ends the skipping: the next window is the
+        // first one that begins at least an interval, less twice the tolerance, after the run.
         let near = last + (repetition.interval - 2 * slack)
         let spared = min(
             ((next - near) / repetition.interval).rounded(.down),
@@ -253,8 +261,7 @@ package enum TaskSettlement: Hashable, Sendable {
         }
         let retryAt = now + LaunchPolicy.delay(afterFailures: next.failures)
         if let repetition = request.repetition {
-            next.moveOn(repetition, place: place, now: now)
-            if let earliest = request.earliestBegin { next.hold(until: earliest) }
+            next.moveOn(repetition, of: request, place: place, now: now)
             if next.failures > 0 {
                 next.dueAt = max(next.dueAt, retryAt)
                 next.mayBeginAt = next.dueAt
@@ -286,8 +293,7 @@ package enum TaskSettlement: Hashable, Sendable {
             return .again(next)
         }
         if let repetition = request.repetition {
-            next.moveOn(repetition, place: place, now: now)
-            if let earliest = request.earliestBegin { next.hold(until: earliest) }
+            next.moveOn(repetition, of: request, place: place, now: now)
             return .again(next)
         }
         if let daily = job.daily {
