@@ -63,7 +63,9 @@ def upload(case):
     (name,) = case.urls
     kind = case.scenario.uploads
     protocol = "put" if kind == "plain" else kind
-    return [["upload", "--no-start", "--protocol", protocol, case.path(name), case.urls[name]], ["run"]]
+    parts = ["--part-size", "5M"] if kind == "s3" else []
+    return [["upload", "--no-start", "--protocol", protocol, *parts, case.path(name), case.urls[name]],
+            ["run"]]
 
 
 SCENARIOS = [
@@ -74,6 +76,7 @@ SCENARIOS = [
     Scenario("put", {"a.bin": (300000, "")}, upload, uploads="plain"),
     Scenario("tus", {"a.bin": (3 * MIB, "")}, upload, uploads="tus"),
     Scenario("ietf", {"a.bin": (3 * MIB, "")}, upload, uploads="ietf"),
+    Scenario("s3", {"a.bin": (11 * MIB, "")}, upload, uploads="s3"),
 ]
 
 ACTIONS = ["kill", "after", "EIO", "ENOSPC", "EINTR"]
@@ -123,17 +126,22 @@ class Case:
         self.environment = {
             "PATH": os.environ["PATH"], "HOME": self.directory, "LANG": "C.UTF-8",
             "LONGHAUL_HOME": self.path("home"), "LONGHAUL_AUTOSTART": "0",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{options.s3.port}", "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
         }
         self.story = []
 
     def make_sources(self):
         """The files that are sent lie beside what has arrived, in `files` of the server."""
-        self.stored = self.options.uploads_directory
+        kind = self.scenario.uploads
+        server = self.options.s3 if kind == "s3" else self.options.uploads
+        self.stored = server.directory
         for name, (size, _) in self.scenario.files.items():
             with open(self.path(name), "wb") as file:
                 file.write(content(size))
-            self.urls[name] = (f"http://127.0.0.1:{self.options.uploads_port}/{self.scenario.uploads}/"
-                               f"{self.scenario.name}-{self.label}-{name}?options=1")
+            stored_name = f"{self.scenario.name}-{self.label}-{name}"
+            self.urls[name] = (f"s3://bucket/{stored_name}" if kind == "s3" else
+                               f"http://127.0.0.1:{server.port}/{kind}/{stored_name}?options=1")
 
     def path(self, name):
         return os.path.join(self.directory, name)
@@ -288,23 +296,24 @@ def torment(scenario, options, port, sums, command, number, action, call):
     return None
 
 
-def start_upload_server(options):
-    """-> the process; its port and directory stand in the options."""
-    program = os.path.join(os.path.dirname(__file__), "../../Fixtures/servers/upload-server.py")
-    options.uploads_directory = os.path.join(options.work, "uploads")
-    os.makedirs(options.uploads_directory, exist_ok=True)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        options.uploads_port = probe.getsockname()[1]
-    server = subprocess.Popen(
-        [sys.executable, program, options.uploads_directory, str(options.uploads_port)])
-    for _ in range(500):
-        try:
-            socket.create_connection(("127.0.0.1", options.uploads_port)).close()
-            return server
-        except OSError:
-            time.sleep(0.02)
-    raise SystemExit("the server for uploads does not answer")
+class UploadServer:
+    """A server of Fixtures/servers with a directory of its own."""
+
+    def __init__(self, program, work):
+        path = os.path.join(os.path.dirname(__file__), "../../Fixtures/servers", program)
+        self.directory = os.path.join(work, program)
+        os.makedirs(self.directory, exist_ok=True)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.process = subprocess.Popen([sys.executable, path, self.directory, str(self.port)])
+        for _ in range(500):
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return
+            except OSError:
+                time.sleep(0.02)
+        raise SystemExit(f"{program} does not answer")
 
 
 def plan(options, port, sums):
@@ -352,7 +361,8 @@ def main():
     port = int(server.stdout.readline().split()[-1])
     with open(os.devnull, "w") as sink:
         drain = subprocess.Popen(["cat"], stdin=server.stdout, stdout=sink)
-    uploads = start_upload_server(options)
+    options.uploads = UploadServer("upload-server.py", options.work)
+    options.s3 = UploadServer("s3-server.py", options.work)
     started = time.monotonic()
     failed = 0
     try:
@@ -394,7 +404,8 @@ def main():
     finally:
         server.kill()
         drain.kill()
-        uploads.kill()
+        options.uploads.process.kill()
+        options.s3.process.kill()
     print(f"{len(cases) - failed} cases passed, {failed} failed in {time.monotonic() - started:.0f} s")
     return 1 if failed else 0
 
