@@ -86,6 +86,8 @@ extension Limits {
     static let simulatedGraceSeconds = 0.1
     /// Turns of an engine at one moment of a simulated world.
     package static let simulatedTurns = 100_000
+    /// Pause before the events of a `BackgroundURLSession` are read again after a failure.
+    package static let delegateRetrySeconds: Double = 2
     /// ``EngineOptions/leavingSeconds``.
     static let leavingSeconds: Double = 30
 }

@@ -109,6 +109,11 @@ package enum Limits {
     /// Bytes of all header fields of a request; no server accepts that many.
     package static let requestHeaderBytes = 256 << 10
 
+    /// Bytes of header fields that are kept of an answer.
+    static let keptHeaderBytes = 16 << 10
+    /// A shorter password stands in many sentences by chance; replacing it would reveal it.
+    static let redactedPasswordBytes = 4
+
     // Segments.
     package static let segmentsPerFetch = 16
     package static let automaticSegments = 4
@@ -136,6 +141,9 @@ package enum Limits {
     /// doubles each time that the connection is refused again.
     package static let anotherConnectionSeconds: Double = 10
     package static let anotherConnectionMaximumSeconds: Double = 600
+    /// How long a number of connections is watched. Over long ways slow start is not over by then
+    /// and looks like a gain: there several connections are of use.
+    package static let splitWatchSeconds: Double = 0.5
     /// How often a fetch is looked at whose number of connections is not settled.
     package static let splitTickSeconds: Double = 0.25
 
@@ -149,6 +157,12 @@ package enum Limits {
     package static let rateLimitSpreadBelow = 10
     /// Failures in a row that cool an origin down for all its transfers.
     package static let originFailures = 3
+    /// Cooling origins that are held in memory; further ones are read each time.
+    static let coolingOriginsMax = 1 << 16
+    /// How many ends of a cool-down are checked for whether something waits for them.
+    package static let coolingDoubtsMax = 8
+    /// The weight of a new measurement of an origin's throughput against what is remembered.
+    static let originRateWeight = 0.3
     /// A deadline so near is looked for wherever its transfer stands in the queue, and so many are.
     package static let nearDeadlineSeconds: Double = 3600
     package static let nearDeadlinesMax = 64
@@ -162,6 +176,14 @@ package enum Limits {
     package static let wALReserveBytes: Int64 = 4 << 20
     /// …and of a small disk no more than such a part.
     package static let wALReserveShare: Int64 = 64
+
+    // The machine.
+    /// A user that has not typed for so long is away; desktops take the same five minutes.
+    static let userAwaySeconds: Double = 300
+    /// A smaller jump is a clock that is steered, not set.
+    package static let clockJumpMilliseconds: Int64 = 60_000
+    /// The bytes of a line that cron runs (MAX_COMMAND of Vixie's cron).
+    static let cronCommandBytes = 998
 
     // Hosts.
     package static let launchDelayMinimumSeconds: Double = 60

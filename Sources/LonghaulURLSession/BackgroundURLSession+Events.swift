@@ -5,8 +5,6 @@ internal import Longhaul
 
 /// Calls of the delegate.
 extension BackgroundURLSession {
-    private static let retryPause = Duration.seconds(2)
-
     private var taskDelegate: (any BackgroundURLSessionTaskDelegate)? {
         delegate as? any BackgroundURLSessionTaskDelegate
     }
@@ -36,7 +34,7 @@ extension BackgroundURLSession {
             } catch {
                 if (error as? LonghaulError)?.code == .sessionInvalidated { return }
                 // The store cannot be read: events stay until it can.
-                try? await Task.sleep(for: Self.retryPause)
+                try? await Task.sleep(for: .seconds(Limits.delegateRetrySeconds))
             }
         }
     }

@@ -100,6 +100,8 @@ extension SimDisk {
             inode = newInode()
             make(inode)
             rename(nil, to: path, inode)
+        } else {
+            keep(path)
         }
         nextCell += 64
         cells[nextCell] = Cell(

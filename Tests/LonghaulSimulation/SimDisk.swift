@@ -123,11 +123,16 @@ final class SimDisk: FilePort, @unchecked Sendable {
         if let added {
             names[added] = inode
             // Another file by now, even if it has the number of the one that was left.
-            undeleted[added] = nil
-            refused[added] = nil
-            deleted[added] = nil
+            keep(added)
         }
         journal.append(NameChange(removed: removed, added: added, inode: inode))
+    }
+
+    /// What has this name is in use, whatever was deleted there before.
+    func keep(_ path: String) {
+        undeleted[path] = nil
+        refused[path] = nil
+        deleted[path] = nil
     }
 
     private func settle(_ change: NameChange) {

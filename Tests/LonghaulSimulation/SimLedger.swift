@@ -58,6 +58,8 @@ struct SimLedger {
         var transfer: TransferID
         var generation: Int64
         var durable: ByteRanges
+        /// See ``SimWire/didOverrun``.
+        var overrun = ByteRanges()
         /// How many bytes were recorded as durable, and since when.
         var history: [(at: Instant, count: Int64)] = []
         /// What was written and is not recorded is given up: a sync has failed.

@@ -67,13 +67,13 @@ extension SimWire {
         }
     }
 
-    private func status(_ code: Int, _ exchange: EasyHandle) -> ResponseHead {
+    private func status(_ code: Int, _ exchange: SimExchange) -> ResponseHead {
         ResponseHead(
             status: code, headers: HeaderFields(), effectiveURL: exchange.url,
             receivedAt: now.wall)
     }
 
-    func busy(_ exchange: EasyHandle) -> ResponseHead {
+    func busy(_ exchange: SimExchange) -> ResponseHead {
         let code = [503, 429, 500, 408, 502].randomElement(using: &random) ?? 503
         var head = status(code, exchange)
         guard code == 503 || code == 429, Bool.random(using: &random) else { return head }
@@ -87,7 +87,7 @@ extension SimWire {
 
     /// Followed here, as the transport does, with the same ranges.
     private func redirect(
-        _ key: SegmentKey, _ exchange: inout EasyHandle, _ head: ResponseHead, to target: String
+        _ key: SegmentKey, _ exchange: inout SimExchange, _ head: ResponseHead, to target: String
     ) {
         guard exchange.request.judge(head) == .redirect else {
             return conclude(key, &exchange, head)
@@ -106,7 +106,7 @@ extension SimWire {
     }
 
     private func ranged(
-        _ head: inout ResponseHead, _ exchange: inout EasyHandle, _ content: SimContent
+        _ head: inout ResponseHead, _ exchange: inout SimExchange, _ content: SimContent
     ) {
         let size = content.current.count
         let fields = exchange.request.headers
@@ -135,7 +135,7 @@ extension SimWire {
     }
 
     /// What no server should say.
-    private func lie(_ head: inout ResponseHead, _ exchange: inout EasyHandle) {
+    private func lie(_ head: inout ResponseHead, _ exchange: inout SimExchange) {
         contents[exchange.url]?.hasMisled = true
         // It was led there.
         contents[exchange.request.url]?.hasMisled = true
@@ -172,7 +172,7 @@ extension SimWire {
     }
 
     /// The head is judged as the transport does it: with the first byte of the body, or at its end.
-    private func conclude(_ key: SegmentKey, _ exchange: inout EasyHandle, _ head: ResponseHead) {
+    private func conclude(_ key: SegmentKey, _ exchange: inout SimExchange, _ head: ResponseHead) {
         exchange.answer = head
         let verdict = exchange.request.judge(head)
         let isEmpty = exchange.body.isEmpty || head.status >= 300

@@ -56,7 +56,7 @@ extension SimWire {
         facts.append(.progress(key))
     }
 
-    private func overrun(_ exchange: inout EasyHandle) -> WireFailure? {
+    private func overrun(_ exchange: inout SimExchange) -> WireFailure? {
         exchange.plan.end == nil ? nil : .bodyTooLong
     }
 
@@ -67,7 +67,7 @@ extension SimWire {
 
     /// Skip, compare, write: as the real sink does.
     private func take(
-        _ key: SegmentKey, _ range: Range<Int64>, _ exchange: inout EasyHandle
+        _ key: SegmentKey, _ range: Range<Int64>, _ exchange: inout SimExchange
     ) -> Outcome {
         var range = range
         let skipped = min(exchange.plan.skip, Int64(range.count))

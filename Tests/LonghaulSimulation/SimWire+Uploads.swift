@@ -168,7 +168,7 @@ extension SimWire {
         end(key, nil)
     }
 
-    private func head(of answer: SimUploadAnswer, _ exchange: EasyHandle) -> ResponseHead {
+    private func head(of answer: SimUploadAnswer, _ exchange: SimExchange) -> ResponseHead {
         var headers = HeaderFields()
         for name in answer.fields.keys.sorted() { headers[name] = answer.fields[name] }
         return ResponseHead(

@@ -13,7 +13,7 @@ final class SimWire: WirePort, @unchecked Sendable {
         case moving
     }
 
-    struct EasyHandle {
+    struct SimExchange {
         var request: SegmentRequest
         var phase: Phase
         /// Where redirects have led.
@@ -57,7 +57,7 @@ final class SimWire: WirePort, @unchecked Sendable {
     var contents: [String: SimContent] = [:]
     /// Those that take uploads.
     let servers = SimUploadServer()
-    var exchanges: [SegmentKey: EasyHandle] = [:]
+    var exchanges: [SegmentKey: SimExchange] = [:]
     var order: [SegmentKey] = []
     var facts: [WireFact] = []
     var trouble = SimTrouble.none
@@ -77,6 +77,9 @@ final class SimWire: WirePort, @unchecked Sendable {
     var willQueue: (SegmentRequest) -> Void = { _ in }
     var willStart: (SegmentRequest) -> Void = { _ in }
     var didReceive: (SegmentKey, Range<Int64>, SimContent, BodyPlan) -> Void = { _, _, _, _ in }
+    /// Bytes that had come from beyond the end that a request was given then: another brings them,
+    /// too.
+    var didOverrun: (SegmentKey, Range<Int64>) -> Void = { _, _ in }
     /// Bytes that came and could not be used.
     var didWaste: (SegmentKey, Int64) -> Void = { _, _ in }
     var say: (@autoclosure () -> String) -> Void = { _ in }
@@ -101,7 +104,7 @@ final class SimWire: WirePort, @unchecked Sendable {
                     + " \(request.headers["Range"] ?? "whole")"
                     + " \(request.headers["If-Range"] ?? request.headers["Upload-Offset"] ?? "")")
             willQueue(request)
-            exchanges[request.key] = EasyHandle(
+            exchanges[request.key] = SimExchange(
                 request: request, phase: .queued, url: request.url, touched: now.monotonic,
                 sending: request.upload.map { SimSending(request, $0) })
             order.append(request.key)
@@ -142,6 +145,7 @@ final class SimWire: WirePort, @unchecked Sendable {
     func shrink(_ key: SegmentKey, end: Int64) {
         guard disk.mayAct(), let exchange = exchanges[key] else { return }
         say("shrink \(key) to \(end)")
+        if exchange.isOpen, exchange.position > end { didOverrun(key, end..<exchange.position) }
         exchanges[key]?.stopAt = min(end, exchange.stopAt ?? end)
         // There already.
         if exchange.isOpen, exchange.plan.compare == 0, exchange.position >= end {

@@ -8,6 +8,10 @@ extension SimWorld {
         wire.willQueue = { [unowned self] in checkQueue($0) }
         wire.willStart = { [unowned self] in checkStart($0) }
         wire.didReceive = { [unowned self] in checkBytes($0, $1, $2, $3) }
+        wire.didOverrun = { [unowned self] key, range in
+            ledger.held[key.fetch]?.overrun.insert(range)
+            excuse(Int64(range.count), of: key.fetch)
+        }
         wire.didWaste = { [unowned self] key, bytes in
             excuse(bytes, of: key.fetch)
         }
@@ -114,7 +118,9 @@ extension SimWorld {
         }
         guard expected[held.transfer]?.isExempt == false, plan.compare == 0 else { return }
         if range.isEmpty { return }
-        let again = held.durable.ranges.first { $0.overlaps(range) }
+        let again = held.durable.ranges.first {
+            $0.overlaps(range) && !held.overrun.contains($0.clamped(to: range))
+        }
         if let again {
             complain("\(held.transfer): \(range) is fetched again, \(again) was durable")
         }

@@ -124,7 +124,7 @@ import Testing
 
     /// What is impossible by our own code is said where it would be seen.
     @Test func invariantsAreAsserted() {
-        for (module, least) in ["LonghaulCore": 2.1, "LonghaulEngine": 0.9] {
+        for (module, least) in ["LonghaulCore": 3.0, "LonghaulEngine": 3.0] {
             let files = Self.modules[module] ?? []
             let lines = files.reduce(0) { $0 + $1.lines.count }
             let assertions = files.flatMap(\.code).count { line in

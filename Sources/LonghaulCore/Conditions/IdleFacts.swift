@@ -9,13 +9,10 @@ package struct IdleFacts: Hashable, Sendable {
 
     package init() {}
 
-    /// A user that has not typed for so long is away; desktops take the same five minutes.
-    package static let awaySeconds: Double = 300
-
     /// - Parameter wasIdle: what it came to the last time. An idle machine is given work by us, and
     ///   must not count as busy for that: it stays idle up to higher marks than it becomes idle at.
     package func isIdle(wasIdle: Bool) -> Bool? {
-        if let secondsSinceInput, secondsSinceInput < Self.awaySeconds { return false }
+        if let secondsSinceInput, secondsSinceInput < Limits.userAwaySeconds { return false }
         if load == nil, pressure == nil { return nil }
         let marks = wasIdle ? Self.busy : Self.calm
         return (load ?? 0) < marks.load && (pressure ?? 0) < marks.pressure
@@ -26,7 +23,7 @@ package struct IdleFacts: Hashable, Sendable {
     /// for.
     package var secondsUntilIdle: Double? {
         let waits = [
-            secondsSinceInput.map { Self.awaySeconds - $0 },
+            secondsSinceInput.map { Limits.userAwaySeconds - $0 },
             load.map { Self.seconds(until: Self.calm.load, from: $0, Self.loadDecay) },
             pressure.map { Self.seconds(until: Self.calm.pressure, from: $0, Self.pressureDecay) },
         ]

@@ -76,6 +76,7 @@ package enum LaunchPolicy {
         package init(
             host: String, session: String?, tasks: [DueTask] = [], reason: LaunchReason
         ) {
+            assert(session != nil || !tasks.isEmpty, "a launch has events or tasks")
             self.host = host
             self.session = session
             self.tasks = tasks
@@ -205,6 +206,7 @@ package struct ProcessorMonitor: Hashable, Sendable {
     ///   - at: Seconds of a clock that is not set.
     /// - Returns: Whether it is too much.
     package mutating func add(_ used: Double, at: Double) -> Bool {
+        assert(samples.last.map { $0.at <= at } ?? true, "the clock is not set back")
         // The time of a process that ended and was not awaited drops out of the count.
         self.used = max(self.used, used)
         samples.append(Sample(at: at, used: self.used))

@@ -12,9 +12,6 @@ package struct CronBlock: Hashable, Sendable {
     /// Marks and all, with a line break at the end.
     package let text: String
 
-    /// The bytes of a line that cron runs (MAX_COMMAND of Vixie's cron).
-    private static let commandBytesMax = 998
-
     /// - Parameters:
     ///   - environment: variables for the command, in order.
     ///   - arguments: the program by its absolute path, and its arguments.
@@ -31,7 +28,7 @@ package struct CronBlock: Hashable, Sendable {
         if ([queue, command].contains { $0.utf8.contains(UInt8(ascii: "\n")) }) {
             throw .lineBreak
         }
-        if command.utf8.count > CronBlock.commandBytesMax { throw .lineTooLong }
+        if command.utf8.count > Limits.cronCommandBytes { throw .lineTooLong }
         self.queue = queue
         text = """
             \(CronBlock.begin(queue))

@@ -10,20 +10,16 @@ package struct CoolingOrigins: Hashable, Sendable {
     /// Entries by id; some may have ended.
     private var entries: [Entry] = []
 
-    /// Further origins are read each time.
-    package static let most = 1 << 16
-    /// How many ends are checked for whether something waits for them.
-    package static let doubtsMax = 8
-
     package init() {}
 
     package var isEmpty: Bool { entries.isEmpty }
 
     package mutating func record(_ id: Int64, until: Timestamp) {
         let index = place(of: id)
+        assert(index == 0 || entries[index - 1].id < id, "entries are in order of their ids")
         if index < entries.count, entries[index].id == id {
             entries[index].until = until
-        } else if entries.count < CoolingOrigins.most {
+        } else if entries.count < Limits.coolingOriginsMax {
             entries.insert(Entry(id: id, until: until), at: index)
         }
     }
@@ -57,7 +53,7 @@ package struct CoolingOrigins: Hashable, Sendable {
         var doubtful: Set<Int64> = []
         while let next = first(at: now, besides: doubtful) {
             let isSure = try isWaitedFor(next.id)
-            if isSure || doubtful.count >= CoolingOrigins.doubtsMax { return next.until }
+            if isSure || doubtful.count >= Limits.coolingDoubtsMax { return next.until }
             doubtful.insert(next.id)
         }
         return nil

@@ -122,6 +122,7 @@ private struct Opening {
     /// The end of so much work; `nil` = the windows close before that. What runs while they are
     /// closed runs along with another transfer, whose windows hold.
     func end(from start: Timestamp, seconds: Double) -> Timestamp? {
+        assert(seconds >= 0, "work takes time")
         let end = start + seconds
         guard let phase = windows?.phase(at: start, time), phase.isOpen else { return end }
         return end <= phase.until ? end : nil

@@ -85,6 +85,8 @@ package struct SchedulerPolicy: Sendable {
         for (_, group) in grouped(open.filter(fits), now: now) { turn.serve(group) }
         for (_, group) in grouped(open.filter { !fits($0) }, now: now) { turn.serve(group) }
         turn.endTurn()
+        let decided = turn.plan.starts.count + turn.plan.waiting.count
+        assert(decided == head.count, "a candidate starts or waits")
         turn.plan.holdsBack = gates.isAnyClosed
         let starts = [gates.changesAt] + turn.plan.waiting.map(\.reason.nextCheck)
         turn.plan.nextStart = starts.compactMap { $0 }.filter { $0 > now }.min()

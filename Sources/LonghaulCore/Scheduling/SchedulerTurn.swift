@@ -39,6 +39,7 @@ struct SchedulerTurn {
     }
 
     mutating func hold(_ candidate: Candidate, _ reasons: [WaitReason]) {
+        assert(!reasons.isEmpty, "what waits has a reason")
         plan.waiting.append(SchedulerPolicy.Waiting(id: candidate.id, reasons: reasons))
     }
 

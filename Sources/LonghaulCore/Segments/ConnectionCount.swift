@@ -57,10 +57,6 @@ package struct AutoConnections: Hashable, Sendable {
     /// Adding has stopped paying; nothing more is tried.
     package private(set) var isSettled = false
 
-    /// How long a number of connections is watched. Over long ways slow start is not over by then
-    /// and looks like a gain: there several connections are of use.
-    package static let watchSeconds: Double = 0.5
-
     package init(most: Int = Limits.automaticSegments) {
         self.most = most
     }
@@ -81,7 +77,7 @@ package struct AutoConnections: Hashable, Sendable {
             return
         }
         samples.append(bytesPerSecond)
-        guard now - start >= AutoConnections.watchSeconds else { return }
+        guard now - start >= Limits.splitWatchSeconds else { return }
         let rate = median(samples)
         if let before, rate < before * (1 + Limits.worthwhileGain) {
             // The connection stays: taking it away again would cost its bytes in flight, and it

@@ -137,7 +137,7 @@ package struct Subscriber: Hashable, Sendable {
         let wasAskedFor = request.earliestBegin.map { $0 >= began } ?? false
         // The moment by the clock before; without one that was asked for, no later.
         let before = now.milliseconds.subtractingClamped(jump)
-        let wasPast = began.milliseconds <= before.addingClamped(ClockMark.smallestJump)
+        let wasPast = began.milliseconds <= before.addingClamped(Limits.clockJumpMilliseconds)
         let isWrong =
             jump > 0 ? began <= now && (wasPast || wasAskedFor) : began > now && !wasAskedFor
         guard isWrong else { return self }

@@ -103,9 +103,6 @@ package struct ClockMark: Hashable, Sendable {
     /// Milliseconds of the wall clock over the time since boot.
     package var milliseconds: Int64
 
-    /// Less than this is a clock that is steered, not set.
-    package static let smallestJump: Int64 = 60_000
-
     /// - Parameter boot: see `BootID`; no blank in it.
     package init(boot: String, at moment: Moment) {
         self.boot = boot
@@ -118,7 +115,7 @@ package struct ClockMark: Hashable, Sendable {
     package func jump(since earlier: ClockMark) -> Int64? {
         guard boot == earlier.boot else { return nil }
         let jump = milliseconds.subtractingClamped(earlier.milliseconds)
-        return jump.magnitude < ClockMark.smallestJump.magnitude ? nil : jump
+        return jump.magnitude < Limits.clockJumpMilliseconds.magnitude ? nil : jump
     }
 
     /// The text that is stored.

@@ -34,15 +34,13 @@ public struct TransferResponse: Hashable, Codable, Sendable {
         return type.lowercased().filter { $0 != " " && $0 != "\t" }
     }
 
-    private static let headerBytes = 16 << 10
-
     /// - Parameter length: of the whole file, where it is known.
     init(_ head: ResponseHead, length: Int64?) {
         self.init(url: head.effectiveURL)
         guard head.scheme == .http else { return }
         httpVersion = head.httpVersion
         statusCode = head.status == 206 ? 200 : head.status
-        var room = TransferResponse.headerBytes
+        var room = Limits.keptHeaderBytes
         for field in head.headers.fields {
             room -= field.name.utf8.count + field.value.utf8.count
             if room >= 0 { headers.fields.append(field) }

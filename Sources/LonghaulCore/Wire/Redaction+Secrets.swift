@@ -14,9 +14,6 @@ extension Redaction {
         return self.text(secrets.reduce(text) { replacing($1, in: $0) })
     }
 
-    /// Shorter ones stand in every other sentence by chance; replacing them would tell them.
-    private static let passwordBytesMin = 4
-
     /// The forms as given and decoded, with the user and alone.
     private static func forms(of userInfo: String) -> [String] {
         var forms: [String] = []
@@ -25,8 +22,10 @@ extension Redaction {
             if let colon = bytes.firstIndex(of: UInt8(ascii: ":")) {
                 if bytes.count > 1 { forms.append(whole) }
                 let password = whole[bytes.index(after: colon)...]
-                if password.utf8.count >= passwordBytesMin { forms.append(String(password)) }
-            } else if bytes.count >= passwordBytesMin {
+                if password.utf8.count >= Limits.redactedPasswordBytes {
+                    forms.append(String(password))
+                }
+            } else if bytes.count >= Limits.redactedPasswordBytes {
                 forms.append(whole)
             }
         }

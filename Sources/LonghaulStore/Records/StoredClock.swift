@@ -43,7 +43,7 @@ struct StoredClock {
     /// A begin after the time that the clock showed before, and not requested, was written by a
     /// correct clock. How the clock was set before is unknown.
     private static let isPast = """
-        \(began) <= ?1 AND (\(began) <= ?1 - ?2 + \(ClockMark.smallestJump) OR \(wasAskedFor))
+        \(began) <= ?1 AND (\(began) <= ?1 - ?2 + \(Limits.clockJumpMilliseconds) OR \(wasAskedFor))
         """
     /// The begin seems to be in the future, and was not requested.
     private static let isAhead = "\(began) > ?1 AND NOT (\(wasAskedFor))"

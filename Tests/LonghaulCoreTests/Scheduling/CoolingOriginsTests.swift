@@ -80,7 +80,7 @@ import Testing
             asked += 1
             return id == 90
         }
-        #expect(asked == CoolingOrigins.doubtsMax + 1)
+        #expect(asked == Limits.coolingDoubtsMax + 1)
         #expect(soonest == now + Double(asked))
     }
 }
