@@ -24,7 +24,7 @@ import Testing
     }
 
     private func fire(_ triggers: [TaskTrigger], at now: Timestamp) throws {
-        try scratch.turn(epoch) { tx in try tx.tasks.fire(triggers, now: now) }
+        try scratch.turn(epoch) { tx in try tx.standingTasks.fire(triggers, now: now) }
     }
 
     private func waiting() throws -> StoredTask {
@@ -70,7 +70,7 @@ import Testing
         #expect(try waiting().trigger?.events == [.networkChange, .online])
         #expect(try waiting().trigger?.at == .start + 12)
         try launch(task, at: .start + 15, LaunchOutcome(.exited, status: 1)) { tx in
-            try tx.tasks.fire([.networkChange], now: .start + 16)
+            try tx.standingTasks.fire([.networkChange], now: .start + 16)
         }
         #expect(try waiting().trigger?.events == [.online, .networkChange])
         let run = try #require(try scratch.store.tasks.runs(of: "t", host: "h").first)
@@ -252,7 +252,7 @@ import Testing
                 id, of: "h", handover,
                 process: LaunchedProcess(pid: 7, startTicks: 8, bootID: "b"),
                 deadline: .start + 30, now: .start)
-            #expect(try tx.tasks.settle("t", of: id, end, now: .start + 1))
+            #expect(try tx.carriedTasks.settle("t", of: id, end, now: .start + 1))
         }
     }
 

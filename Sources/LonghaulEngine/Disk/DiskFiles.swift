@@ -1,38 +1,21 @@
 package import LonghaulCore
 package import LonghaulPlatform
-internal import Synchronization
 
 /// ``FilePort`` on the real disk.
 package final class DiskFiles: FilePort {
-    /// The open files of one fetch. The jobs of the fetch, which run one at a time, change it;
-    /// others read it under the lock.
-    struct Open {
-        var part: PartFile
-        var fetchCell: UInt
-        var isBackground = false
-        var segmentCells: [UInt] = []
-        var digests: [FileDigest] = []
-    }
-
-    let board: ProgressBoard
-    let workers: FileWorkers
-    let directories = DirectoryHandles()
-    let open = Mutex<[FetchID: Open]>([:])
-    let sources: OpenSources
-    private let tell: @Sendable (EngineInput) -> Void
-
-    /// Tells the names of this store's part files from those of others.
-    let store: String
+    private let board: ProgressBoard
+    private let workers: FileWorkers
+    private let parts: OpenParts
+    private let sources: OpenSources
 
     package init(
         board: ProgressBoard, workers: FileWorkers, store: String,
         tell: @escaping @Sendable (EngineInput) -> Void
     ) {
         self.board = board
-        sources = OpenSources(board: board)
         self.workers = workers
-        self.store = store
-        self.tell = tell
+        parts = OpenParts(board: board, store: store, tell: tell)
+        sources = OpenSources(board: board)
     }
 
     package func submit(_ orders: [FileOrder]) {
@@ -42,7 +25,7 @@ package final class DiskFiles: FilePort {
         for order in orders {
             if case .copy(let fetch, let copies, let length) = order {
                 // A large number of copies are several jobs.
-                jobs += FileCopier(disk: self).jobs(fetch, copies, length)
+                jobs += FileCopier(parts: parts, workers: workers).jobs(fetch, copies, length)
             } else {
                 if case .close(let fetch, _) = order { sources.leave(fetch) }
                 jobs.append(work(order))
@@ -61,9 +44,9 @@ package final class DiskFiles: FilePort {
     private func disk(of order: FileOrder) -> UInt64? {
         switch order {
         case .prepare(let fetch, let part, _):
-            if let disk = self.part(fetch)?.identity.device ?? part.disk?.device { return disk }
+            if let disk = self.disk(of: fetch) ?? part.disk?.device { return disk }
             let directory = FileNaming.directory(of: part.destination)
-            return directories.device(of: directory)
+            return parts.directories.device(of: directory)
                 ?? UInt64(bitPattern: Int64(directory.hashValue))
         case .openSource(_, let path, _):
             let directory = FileNaming.directory(of: path)
@@ -71,81 +54,65 @@ package final class DiskFiles: FilePort {
         case .reserve(let fetch, _), .truncate(let fetch, _), .sync(let fetch, _, _, _),
             .verify(let fetch, _, _, _), .fill(let fetch, _), .copy(let fetch, _, _),
             .close(let fetch, _):
-            return part(fetch)?.identity.device
-        case .secure(let fetches): return fetches.first.flatMap { part($0.0) }?.identity.device
-        case .publish(let orders): return orders.first.flatMap { part($0.0) }?.identity.device
+            return self.disk(of: fetch)
+        case .secure(let fetches): return fetches.first.flatMap { self.disk(of: $0.0) }
+        case .publish(let orders): return orders.first.flatMap { self.disk(of: $0.0) }
         case .delete(let part): return part.identity.device
         }
     }
 
+    private func disk(of fetch: FetchID) -> UInt64? { parts.file(of: fetch)?.identity.device }
+
     private func job(
         _ order: FileOrder, on disk: UInt64?
     ) -> (key: Int64, job: FileWorkers.Job) {
-        switch order {
+        let (parts, sources) = (parts, sources)
+        return switch order {
         case .prepare(let fetch, let part, let fetched):
-            (fetch.rawValue, { self.prepare(fetch, part, fetched: fetched) })
+            (fetch.rawValue, { parts.prepare(fetch, part, fetched: fetched) })
         case .openSource(let fetch, let path, let sent):
-            (fetch.rawValue, { self.report(fetch, self.sources.open(fetch, path, sent: sent)) })
-        case .reserve(let fetch, let bytes): (fetch.rawValue, { self.reserve(fetch, bytes) })
+            (fetch.rawValue, { parts.report(fetch, sources.open(fetch, path, sent: sent)) })
+        case .reserve(let fetch, let bytes): (fetch.rawValue, { parts.reserve(fetch, bytes) })
         case .truncate(let fetch, let generation):
-            (fetch.rawValue, { self.truncate(fetch, generation) })
+            (fetch.rawValue, { parts.truncate(fetch, generation) })
         case .sync(let fetch, let token, let digests, let through):
-            (fetch.rawValue, { self.sync(fetch, token, digests, through: through) })
+            (fetch.rawValue, { parts.sync(fetch, token, digests, through: through) })
         case .verify(let fetch, let wanted, let length, let destination):
             (
                 fetch.rawValue,
                 { self.verify(fetch, wanted, length: length, destination: destination) }
             )
-        case .secure(let fetches): (DiskQueue.finishing.key(disk), { self.secure(fetches) })
-        case .publish(let orders): (DiskQueue.finishing.key(disk), { self.publish(orders) })
-        case .fill(let fetch, let kept): (fetch.rawValue, { self.fill(fetch, kept) })
+        case .secure(let fetches): (DiskQueue.finishing.key(disk), { parts.secure(fetches) })
+        case .publish(let orders): (DiskQueue.finishing.key(disk), { parts.publish(orders) })
+        case .fill(let fetch, let kept): (fetch.rawValue, { parts.fill(fetch, kept) })
         case .copy: preconditionFailure("copies are several jobs, see `submit`")
         case .close(let fetch, let deletingPart):
             (fetch.rawValue, { self.close(fetch, deletingPart: deletingPart) })
-        case .delete(let part): (DiskQueue.deleting.key(disk), { self.delete(part) })
+        case .delete(let part): (DiskQueue.deleting.key(disk), { parts.delete(part) })
         }
     }
 
-    func report(_ fetch: FetchID, _ event: FetchEvent) {
-        tell(.fetch(fetch, event))
+    private func verify(
+        _ fetch: FetchID, _ wanted: [Checksum], length: Int64, destination: String
+    ) {
+        if let event = sources.verify(fetch, wanted) { return parts.report(fetch, event) }
+        parts.verify(fetch, wanted, length: length, destination: destination)
     }
 
-    func reportGone(_ part: OrphanedPart) {
-        tell(.gone(part))
+    private func close(_ fetch: FetchID, deletingPart: Bool) {
+        if !sources.close(fetch) { parts.close(fetch, deletingPart: deletingPart) }
     }
-
-    /// The open part of a fetch, or nothing when it was closed meanwhile.
-    func part(_ fetch: FetchID) -> PartFile? {
-        open.withLock { $0[fetch]?.part }
-    }
-
-    /// A fetch under way has its bytes in this file.
-    func isInUse(_ identity: FileIdentity) -> Bool {
-        open.withLock { $0.values.contains { $0.part.identity == identity } }
-    }
-
-    static let closedMeanwhile = LocalFault(code: .io, message: "closed meanwhile")
 
     // MARK: - Cells
 
     package func target(for fetch: FetchID, generation: Int64, start: Int64) -> SegmentTarget? {
-        if let source = sources.target(for: fetch, generation: generation, start: start) {
-            return source
-        }
-        return open.withLock { open in
-            guard let entry = open[fetch] else { return nil }
-            let cell = board.claim(
-                fetch, generation: generation, start: start, fetchCell: entry.fetchCell)
-            open[fetch]?.segmentCells.append(cell)
-            return SegmentTarget(
-                descriptor: entry.part.descriptor, cell: cell,
-                device: entry.part.identity.device)
-        }
+        sources.target(for: fetch, generation: generation, start: start)
+            ?? parts.target(for: fetch, generation: generation, start: start)
     }
 
     package func release(_ target: SegmentTarget, of fetch: FetchID) {
         if target.cell == 0 { return }
-        open.withLock { $0[fetch]?.segmentCells.removeAll { $0 == target.cell } }
+        parts.forget(cell: target.cell, of: fetch)
         sources.forget(cell: target.cell, of: fetch)
         board.free(target.cell)
     }
@@ -159,15 +126,15 @@ package final class DiskFiles: FilePort {
     }
 
     package func publish(rate: Double, of fetch: FetchID) {
-        let cell =
-            open.withLock { $0[fetch]?.fetchCell } ?? sources.cell(of: fetch) ?? 0
+        let cell = parts.cell(of: fetch) ?? sources.cell(of: fetch) ?? 0
         if cell != 0 { board.publish(rate: rate, at: cell) }
     }
 
     /// An open directory keeps its disk busy, so that it could not be unmounted.
     package func rest() {
+        let directories = parts.directories
         if directories.count == 0 { return }
-        workers.submit(key: DiskQueue.deleting.key(nil)) { self.directories.removeAll() }
+        workers.submit(key: DiskQueue.deleting.key(nil)) { directories.removeAll() }
     }
 
     // MARK: - Recovery
@@ -198,7 +165,7 @@ package final class DiskFiles: FilePort {
     ) -> LocalFault? {
         guard let (directory, name) = PathParts.split(part) else { return nil }
         do throws(SystemFailure) {
-            let handle = try directories.handle(for: directory)
+            let handle = try parts.directories.handle(for: directory)
             // A file that is not writable has lost nothing by it.
             switch try PartFile.reopen(name, in: handle, expecting: identity, isForSync: true) {
             case .opened(let file): try file.sync()
@@ -217,7 +184,7 @@ extension DiskFiles {
         guard FileInspection.entry(at: part.path) == .missing,
             let (directory, _) = PathParts.split(part.path),
             let (_, name) = PathParts.split(destination),
-            let handle = try? directories.handle(for: directory)
+            let handle = try? parts.directories.handle(for: directory)
         else { return }
         Publication.takeBack(part, movedAsideAs: name, in: handle)
     }
@@ -227,15 +194,15 @@ extension DiskFiles {
         madeSince since: Timestamp, sparing recorded: OrphanedPart?
     ) {
         guard let (directory, name) = PathParts.split(destination),
-            let handle = try? directories.handle(for: directory)
+            let handle = try? parts.directories.handle(for: directory)
         else { return }
         // The path counts as well: a file has another identity where numbers do not outlast a
         // mount.
-        let names = names(name, transfer, partSuffix).filter {
+        let names = parts.names(name, transfer, partSuffix).filter {
             recorded?.path.isExactly(handle.path(of: $0.text)) != true
         }
         PartFile.clear(names, in: handle, leftSince: since) {
-            isInUse($0) || $0 == recorded?.identity
+            parts.isInUse($0) || $0 == recorded?.identity
         }
     }
 
@@ -243,7 +210,7 @@ extension DiskFiles {
         if let part, !part.path.isExactly(path) { PartFile.discard(part) }
         guard let (directory, _) = PathParts.split(path) else { return nil }
         do throws(SystemFailure) {
-            try directories.handle(for: directory).sync()
+            try parts.directories.handle(for: directory).sync()
             return nil
         } catch {
             return LocalFault(error)

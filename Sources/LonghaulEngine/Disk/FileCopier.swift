@@ -4,7 +4,8 @@ internal import LonghaulPlatform
 /// Copies of a whole part file for the transfers that share it. A few at a time: one sync for each
 /// batch, and a transfer with its copy goes on while the next are made.
 struct FileCopier {
-    let disk: DiskFiles
+    let parts: OpenParts
+    let workers: FileWorkers
 
     /// Copies run one after the other on each disk: two large copies at a time only make it seek. A
     /// disk thread finds out the disk of each directory by itself: a disk that hangs never answers.
@@ -16,7 +17,7 @@ struct FileCopier {
             let guess = UInt64(bitPattern: Int64(directory.hashValue))
             return FileWorkers.Work(key: DiskQueue.locating.key(guess), disk: guess) {
                 let device = device(of: directory)
-                disk.workers.submit(
+                workers.submit(
                     stride(from: 0, to: orders.count, by: Limits.copiesPerBatch).map { start in
                         let batch = Array(orders[start...].prefix(Limits.copiesPerBatch))
                         return FileWorkers.Work(
@@ -31,26 +32,26 @@ struct FileCopier {
 
     /// `nil` = it cannot be opened: each copy to it fails with the reason.
     private func device(of directory: String) -> UInt64? {
-        (try? disk.directories.handle(for: directory, creating: true))?.identity.device
+        (try? parts.directories.handle(for: directory, creating: true))?.identity.device
     }
 
     private func copy(_ fetch: FetchID, _ orders: [CopyOrder], _ length: Int64) {
         var made: [(order: CopyOrder, item: FinishItem)] = []
         for order in orders {
             // A fetch that was closed wants no more copies, and waits for an answer.
-            guard let source = disk.part(fetch) else {
-                disk.report(fetch, .copyFailed(order.transfer, DiskFiles.closedMeanwhile))
+            guard let source = parts.file(of: fetch) else {
+                parts.report(fetch, .copyFailed(order.transfer, OpenParts.closedMeanwhile))
                 continue
             }
             do throws(SystemFailure) {
                 if let fault = try PartChecks.gap(in: source, before: length) {
-                    disk.report(fetch, .copyFailed(order.transfer, fault))
+                    parts.report(fetch, .copyFailed(order.transfer, fault))
                     continue
                 }
                 let file = try copy(of: source, order, length)
                 made.append((order, FinishItem(part: file, name: file.name, policy: .fail)))
             } catch {
-                disk.report(fetch, .copyFailed(order.transfer, LocalFault(error)))
+                parts.report(fetch, .copyFailed(order.transfer, LocalFault(error)))
             }
         }
         let failures = GroupCommit.makeDurable(made.map(\.item))
@@ -62,9 +63,9 @@ struct FileCopier {
             if failure == nil { synced[directory.identity] = .some(fault) }
             if let fault {
                 try? item.part.remove()
-                disk.report(fetch, .copyFailed(order.transfer, fault))
+                parts.report(fetch, .copyFailed(order.transfer, fault))
             } else {
-                disk.report(
+                parts.report(
                     fetch,
                     .copied(
                         order.transfer, item.part.identity, path: item.part.path,
@@ -79,14 +80,14 @@ struct FileCopier {
         guard let (directory, finalName) = PathParts.split(order.destination) else {
             throw SystemFailure(operation: "open", path: order.destination, errno: 2)
         }
-        let handle = try disk.directories.handle(for: directory, creating: true)
+        let handle = try parts.directories.handle(for: directory, creating: true)
         // The copy has bytes before it is recorded: after a crash it is known by its name alone.
         // The file that is copied may have the usual name.
-        let names = disk.names(finalName, order.transfer, order.partSuffix).filter(\.isOneStores)
+        let names = parts.names(finalName, order.transfer, order.partSuffix).filter(\.isOneStores)
         return try handle.making(finalName) { () throws(SystemFailure) in
             try PartFile.create(
                 names, in: handle, copying: source.descriptor, length: length,
-                sparing: disk.isInUse
+                sparing: parts.isInUse
             ).file
         }
     }

@@ -270,7 +270,7 @@ struct Launches {
         guard let launch = launches[id] else { return }
         var isKnown = false
         try writer.transaction(.durable) { tx in
-            isKnown = try tx.tasks.settle(task, of: id, .result(result), now: now.wall, time)
+            isKnown = try tx.carriedTasks.settle(task, of: id, .result(result), now: now.wall, time)
         }
         if !isKnown { journal?.resultRefused(launch.host, id, task) }
         if isKnown, result == .failure { onFailure?(.task(task, host: launch.host)) }
@@ -356,7 +356,7 @@ struct Launches {
             hasBegun = try tx.launches.begin(
                 launch.id, of: host, handover, process: launch.process, deadline: deadline,
                 now: now.wall)
-            tasks = try tx.tasks.carried(by: launch.id)
+            tasks = try tx.carriedTasks.all(of: launch.id)
         }
         if !hasBegun {
             port.discard(launch.id)
@@ -401,8 +401,8 @@ struct Launches {
                 var tasks: [StoredTask] = []
                 var isAsked = false
                 try writer.transaction(.relaxed) { tx in
-                    tasks = try tx.tasks.carried(by: launch.id)
-                    isAsked = try tx.tasks.isAsked(launch.id)
+                    tasks = try tx.carriedTasks.all(of: launch.id)
+                    isAsked = try tx.carriedTasks.isAsked(launch.id)
                 }
                 kept.tasks = tasks.map { RunningTask($0, isAsked: isAsked) }
                 kept.watchProcessor(from: now.monotonic)

@@ -61,9 +61,10 @@ struct PendingTasks {
                 try tasks.follow(now: now.wall)
             }
             // A request that stands since now compares with what it finds.
-            let isUnknown = try tasks.hasStanding() && tasks.world() == nil
+            let standing = tx.standingTasks
+            let isUnknown = try !standing.isEmpty() && standing.world() == nil
             if comparesWorld || isUnknown {
-                try Self.compare(world, tasks, isFirst: wasFirst, now: now.wall)
+                try Self.compare(world, standing, isFirst: wasFirst, now: now.wall)
             }
             if !changed.isEmpty {
                 try tasks.returnDeferred(
@@ -96,18 +97,18 @@ struct PendingTasks {
 
     /// Without standing requests nothing is remembered: the next one compares with what it finds.
     private static func compare(
-        _ world: WorldFacts, _ tasks: TaskQueue, isFirst: Bool, now: Timestamp
+        _ world: WorldFacts, _ standing: StandingTasks, isFirst: Bool, now: Timestamp
     ) throws {
-        guard try tasks.hasStanding() else { return try tasks.setWorld(nil) }
-        let old = try tasks.world()
+        if try standing.isEmpty() { return try standing.setWorld(nil) }
+        let old = try standing.world()
         let new = old.map { world.completed(by: $0) } ?? world
         if let old {
             var before = old
             // Each engine counts resumes anew.
             if isFirst { before.resumes = new.resumes }
-            try tasks.fire(new.triggers(since: before), now: now)
+            try standing.fire(new.triggers(since: before), now: now)
         }
-        if new != old { try tasks.setWorld(new) }
+        if new != old { try standing.setWorld(new) }
     }
 
     private static func changed(_ old: Conditions, _ new: Conditions) -> ConditionNeeds {

@@ -50,7 +50,7 @@ package struct HostLaunches {
         if let session {
             try connection.run("UPDATE session SET lastLaunch = ?2 WHERE id = ?1", session, id)
         }
-        try TaskQueue(connection: connection).begin(handover.tasks, in: id, now: now)
+        try CarriedTasks(connection: connection).begin(handover.tasks, in: id, now: now)
         try connection.run(
             """
             DELETE FROM launch WHERE host = ?1 AND endedAt IS NOT NULL AND id NOT IN \
@@ -102,9 +102,8 @@ package struct HostLaunches {
             expiration = ?6, processorSeconds = ?7 WHERE id = ?1
             """, id, now, outcome.ending.rawValue, outcome.status, outcome.output,
             outcome.expiration?.rawValue, outcome.processorSeconds)
-        let tasks = TaskQueue(connection: connection)
-        try tasks.settleAll(of: id, outcome, now: now, time)
-        try tasks.release(launch.host)
+        try CarriedTasks(connection: connection).settleAll(of: id, outcome, now: now, time)
+        try TaskRows(connection).release(launch.host)
         if outcome.isSuccess {
             try acknowledge(launch, now: now)
             try connection.run(
@@ -137,7 +136,7 @@ package struct HostLaunches {
         for report in try rows.reports(of: launch.id) {
             switch report.content {
             case .result(let task, let result):
-                _ = try TaskQueue(connection: connection).settle(
+                _ = try CarriedTasks(connection: connection).settle(
                     task, of: launch.id, .result(result), now: now)
             case .ended(let status?): outcome.replaceEnding(status, asked: launch.asked)
             case .ended(nil):

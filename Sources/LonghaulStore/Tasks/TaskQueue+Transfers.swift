@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 
 extension TaskQueue {
     /// Jobs that wait for transfers: a job whose transfers have all completed is due, and one that
@@ -38,7 +38,4 @@ extension TaskQueue {
         timing.endWait(of: task.request, now: now)
         try rows.write(timing, of: task.id, now: now)
     }
-
-    /// True if the run of a job that this launch carries was asked for by a client.
-    package func isAsked(_ launch: LaunchID) throws -> Bool { try runs.isAsked(launch) }
 }

@@ -20,7 +20,7 @@ package struct TaskHead: Sendable {
     package init() {}
 }
 
-/// The engine's part of the tasks, inside a transaction.
+/// Tasks and wake-ups that wait, as the engine sees them inside a transaction.
 package struct TaskQueue {
     let connection: Connection
     var rows: TaskRows { TaskRows(connection) }
@@ -73,7 +73,7 @@ package struct TaskQueue {
         }
         if begins || isAwake { try addNeighbours(&head, now: now, time, isOpen: isOpen) }
         head.next = moments.compactMap { $0 }.min()
-        head.triggers = try triggers()
+        head.triggers = try StandingTasks(connection: connection).triggers()
         head.interest = head.interest.union(head.triggers.interest)
         return head
     }
@@ -189,26 +189,12 @@ package struct TaskQueue {
         }
     }
 
-    private func triggers() throws -> TriggerSet {
-        let all = try connection.all(
-            """
-            WITH RECURSIVE k(t) AS (
-            SELECT min(triggers) FROM task INDEXED BY taskStanding WHERE triggers <> 0
-            UNION ALL
-            SELECT (SELECT min(triggers) FROM task INDEXED BY taskStanding \
-            WHERE triggers <> 0 AND triggers > k.t) FROM k WHERE k.t IS NOT NULL)
-            SELECT t FROM k WHERE t IS NOT NULL
-            """
-        ) { TriggerSet(rawValue: $0.int(0)) }
-        return all.reduce(TriggerSet(rawValue: 0)) { $0.union($1) }
-    }
-
     /// A request is considered again at this moment: its host cannot be launched before.
     package func putOff(_ id: TaskID, until moment: Timestamp) throws {
         try connection.run("UPDATE task SET readyAt = max(dueAt, ?2) WHERE id = ?1", id, moment)
     }
 
-    /// Releases the tasks of all hosts, see ``release(_:)``.
+    /// The requests of all hosts are considered again as soon as they are due.
     package func releaseAll() throws {
         try connection.run(
             """
@@ -216,9 +202,6 @@ package struct TaskQueue {
             WHERE launch IS NULL AND readyAt <> dueAt
             """)
     }
-
-    /// The requests of a host are considered again as soon as they are due.
-    package func release(_ host: String) throws { try rows.release(host) }
 
     /// Conditions have changed: what was put off comes at once if it waits for one of them.
     package func returnDeferred(_ hasChanged: (EligibilityKey) -> Bool, now: Timestamp) throws {
@@ -236,161 +219,6 @@ package struct TaskQueue {
         }
     }
 
-    // MARK: - Triggers
-
-    /// The world has changed: standing requests are due when it has settled.
-    package func fire(_ triggers: [TaskTrigger], now: Timestamp) throws {
-        for trigger in triggers {
-            let found = try connection.all(
-                TaskColumns.select
-                    + " INDEXED BY taskStanding WHERE triggers <> 0 AND triggers & ?1 <> 0",
-                TriggerSet([trigger]).rawValue, read: TaskColumns.read)
-            let fired = FiredTrigger(trigger, at: now)
-            for task in found {
-                try setTrigger(of: task.id, task.trigger?.adding(fired) ?? fired)
-                if task.launch == nil { try makeDue(task, now: now) }
-            }
-        }
-    }
-
-    private func setTrigger(of id: TaskID, _ fired: FiredTrigger) throws {
-        try connection.run(
-            "UPDATE task SET trigger = ?2, triggeredAt = ?3 WHERE id = ?1", id, fired.text,
-            fired.at)
-    }
-
-    private func makeDue(_ task: StoredTask, now: Timestamp) throws {
-        var at = now + Limits.triggerSettleSeconds
-        if let last = task.timing.lastStart, last <= now {
-            at = max(at, last + Limits.triggerPauseSeconds)
-        }
-        // A task that has a moment already keeps it: a link that comes and goes would put it off
-        // for ever. A failure waits for its back-off, which no change shortens.
-        let waitsForBackOff = task.timing.failures > 0 && task.timing.dueAt < .distantFuture
-        at = waitsForBackOff ? task.timing.dueAt : min(at, task.timing.dueAt)
-        if let earliest = task.request.earliestBegin { at = max(at, earliest) }
-        var timing = task.timing
-        timing.dueAt = at
-        timing.mayBeginAt = at
-        timing.waivesAt = task.request.preferencesEnd(due: at)
-        try rows.write(timing, of: task.id, now: now)
-    }
-
-    /// Facts that triggers compare with; `nil` = nothing was recorded.
-    package func world() throws -> WorldFacts? {
-        try SettingRows(connection).value(of: "world").flatMap {
-            StoredJSON.decode(WorldFacts.self, $0)
-        }
-    }
-
-    /// `nil` = nothing is remembered.
-    package func setWorld(_ world: WorldFacts?) throws {
-        guard let world else { return try SettingRows(connection).remove("world") }
-        try SettingRows(connection).set("world", to: StoredJSON.encode(world))
-    }
-
-    package func hasStanding() throws -> Bool {
-        try connection.first(
-            "SELECT EXISTS (SELECT 1 FROM task INDEXED BY taskStanding WHERE triggers <> 0)"
-        ) { $0.bool(0) } ?? false
-    }
-
-    // MARK: - Runs
-
-    /// A launch carries these from now on; those that were cancelled meanwhile are left out.
-    func begin(_ ids: [TaskID], in launch: LaunchID, now: Timestamp) throws {
-        for id in ids {
-            guard let task = try rows.find(id), task.launch == nil else { continue }
-            try connection.run(
-                """
-                UPDATE task SET launch = ?2, startedAt = ?3, firedBy = trigger, \
-                firedAt = triggeredAt, trigger = NULL, triggeredAt = NULL, simulated = 0, \
-                awaits = NULL WHERE id = ?1
-                """, id, launch, now)
-            if task.kind == .wakeUp { continue }
-            try runs.begin(task, in: launch, now: now)
-        }
-    }
-
-    package func carried(by launch: LaunchID) throws -> [StoredTask] {
-        try rows.carried(by: launch)
-    }
-
-    /// Records how a task of a launch ended. `false` = the launch carries no task of that name, or
-    /// it has a result already.
-    package func settle(
-        _ identifier: String, of launch: LaunchID, _ end: TaskEnd, now: Timestamp,
-        _ time: LocalTime = .utc
-    ) throws -> Bool {
-        // A resident process may have reported it.
-        try connection.run(
-            "DELETE FROM launchReport WHERE launch = ?1 AND task = ?2", launch, identifier)
-        let found = try rows.carried(by: launch).first {
-            $0.kind != .wakeUp && $0.request.identifier == identifier
-        }
-        guard let found else { return false }
-        try settle(found, end, now: now, time)
-        return true
-    }
-
-    /// The launch has ended: so do those of its tasks that have no result.
-    func settleAll(
-        of launch: LaunchID, _ outcome: LaunchOutcome, now: Timestamp, _ time: LocalTime
-    ) throws {
-        let end = TaskEnd(outcome)
-        for task in try rows.carried(by: launch) {
-            if task.kind == .wakeUp {
-                try settleWakeUp(task, outcome, now: now)
-            } else {
-                try settle(task, end, now: now, time)
-            }
-        }
-        // The requests of these tasks were cancelled while they ran.
-        try runs.end(of: launch, identifier: nil, end, now: now)
-    }
-
-    private func settle(
-        _ task: StoredTask, _ end: TaskEnd, now: Timestamp, _ time: LocalTime
-    ) throws {
-        if let launch = task.launch {
-            try runs.end(of: launch, identifier: task.request.identifier, end, now: now)
-        }
-        // A request that was submitted meanwhile takes its place.
-        if let next = try rows.pending(task.request.identifier, of: task.host) {
-            try countEmpty(end, of: task, for: next, now: now)
-            return try rows.delete(task.id)
-        }
-        let decision = TaskSettlement.decide(
-            task.request, TaskTiming(task, at: now), end, started: task.startedAt ?? now,
-            place: try rows.place(), now: now, time)
-        guard case .again(let timing) = decision else { return try rows.delete(task.id) }
-        try connection.run(
-            """
-            UPDATE task SET launch = NULL, startedAt = NULL, firedBy = NULL, firedAt = NULL, \
-            simulated = 0, eligibility = ?2 WHERE id = ?1
-            """, task.id, task.request.eligibility.eligibility.bits)
-        try rows.write(timing, of: task.id, now: now)
-        guard task.request.isStanding else { return }
-        let isDone = timing.dueAt == .distantFuture
-        // The triggers of the launch have to be told again, with those that have fired since.
-        let told = isDone ? nil : task.firedBy
-        if let next = task.trigger.map({ told?.adding($0) ?? $0 }) ?? told {
-            try setTrigger(of: task.id, next)
-            if isDone, let waiting = try rows.find(task.id) { try makeDue(waiting, now: now) }
-        }
-    }
-
-    /// Carries the count of empty runs over to the request that was submitted while the run went
-    /// on.
-    private func countEmpty(
-        _ end: TaskEnd, of task: StoredTask, for next: StoredTask, now: Timestamp
-    ) throws {
-        var timing = TaskTiming(next, at: now)
-        timing.emptyRuns = task.timing.emptyRuns
-        timing.skip(afterEmpty: end, of: next.request, place: try rows.place(), now: now)
-        try rows.write(timing, of: next.id, now: now)
-    }
-
     // MARK: - Clock
 
     /// A clock that was set back: what was written at a later moment lasts as long from now on.
@@ -404,4 +232,6 @@ package struct TaskQueue {
 extension EngineTransaction {
     /// Tasks and wake-ups, for which hosts are launched besides events.
     package var tasks: TaskQueue { TaskQueue(connection: connection) }
+    package var standingTasks: StandingTasks { StandingTasks(connection: connection) }
+    package var carriedTasks: CarriedTasks { CarriedTasks(connection: connection) }
 }

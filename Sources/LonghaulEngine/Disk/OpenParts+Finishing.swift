@@ -3,13 +3,13 @@ internal import LonghaulPlatform
 
 /// Group commit: one sync of the file system and one of the directory for a whole batch of small
 /// files.
-extension DiskFiles {
+extension OpenParts {
     func secure(_ orders: [(FetchID, length: Int64)]) {
         var parts: [(fetch: FetchID, file: PartFile, length: Int64)] = []
         for (fetch, length) in orders {
-            guard let part = part(fetch) else {
+            guard let part = file(of: fetch) else {
                 // Closed meanwhile; its place in the queue is freed all the same.
-                report(fetch, .secureFailed(DiskFiles.closedMeanwhile))
+                report(fetch, .secureFailed(OpenParts.closedMeanwhile))
                 continue
             }
             do throws(SystemFailure) {
@@ -47,9 +47,9 @@ extension DiskFiles {
     func publish(_ orders: [(FetchID, PublicationOrder)]) {
         var parts: [(fetch: FetchID, item: FinishItem, wanted: String)] = []
         for (fetch, order) in orders {
-            guard let part = part(fetch), let name = PathParts.split(order.destination)?.name
+            guard let part = file(of: fetch), let name = PathParts.split(order.destination)?.name
             else {
-                report(fetch, .publishFailed(DiskFiles.closedMeanwhile))
+                report(fetch, .publishFailed(OpenParts.closedMeanwhile))
                 continue
             }
             // A disk without such times keeps the file all the same.

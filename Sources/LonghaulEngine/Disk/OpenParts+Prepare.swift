@@ -1,0 +1,116 @@
+internal import LonghaulCore
+internal import LonghaulPlatform
+
+/// A part file is opened, or made.
+extension OpenParts {
+    func prepare(_ fetch: FetchID, _ order: PartOrder, fetched: Int64) {
+        var order = order
+        if let expected = order.expected, BadFile.isName(order.path) {
+            // The file that failed its digest the last time was kept for the user's inspection.
+            PartFile.discard(OrphanedPart(path: order.path, identity: expected))
+            order.expected = nil
+        }
+        do throws(SystemFailure) {
+            let (directory, name) = try place(of: order)
+            // A missing directory is not made where bytes should be: its disk may be away.
+            let handle = try directories.handle(for: directory, creating: order.expected == nil)
+            if let expected = order.expected {
+                if isThere(expected, order.publication) {
+                    // The sync of the directory is what failed, or never came; or a link was made
+                    // where names cannot be claimed, and the part's was not removed.
+                    PartFile.discard(OrphanedPart(path: handle.path(of: name), identity: expected))
+                    try handle.sync()
+                    return report(fetch, .foundPublished(path: order.publication))
+                }
+                if !isThere(expected, handle.path(of: name)), let absence = absence(of: order) {
+                    return report(fetch, .prepareFailed(absence))
+                }
+            }
+            if let shortage = try shortage(for: order, in: handle, name) {
+                return report(fetch, .prepareFailed(shortage))
+            }
+            let (file, created, isReplacing) = try openPart(name, in: handle, order)
+            opened(file, of: fetch, isBackground: order.isBackground, fetched: fetched)
+            let size = created ? nil : try file.size()
+            report(
+                fetch,
+                .prepared(
+                    file.identity, path: file.path, created: created, size: size,
+                    mountPoint: handle.mountPoint, isReplacing: isReplacing))
+        } catch {
+            report(fetch, .prepareFailed(absence(of: order) ?? LocalFault(error)))
+        }
+    }
+
+    /// The part file is missing because its disk is not mounted: nothing is begun in its place, on
+    /// the disk below.
+    private func absence(of order: PartOrder) -> LocalFault? {
+        guard order.expected != nil, let disk = order.disk,
+            let (directory, _) = PathParts.split(order.path),
+            FileInspection.entry(at: order.path) == .missing, disk.isAway(from: directory)
+        else { return nil }
+        return LocalFault(unmounted: disk.mountPoint)
+    }
+
+    /// Beside the destination; one that was made for another transfer, which has left since, stays
+    /// where it is as long as it is there.
+    private func place(of order: PartOrder) throws(SystemFailure) -> (String, name: String) {
+        guard let (directory, finalName) = PathParts.split(order.destination) else {
+            throw SystemFailure(operation: "open", path: order.destination, errno: 2)
+        }
+        if let expected = order.expected, let known = PathParts.split(order.path),
+            case .present(expected, _) = FileInspection.entry(at: order.path)
+        {
+            return known
+        }
+        return (directory, names(finalName, order.transfer, order.partSuffix)[0].text)
+    }
+
+    private func isThere(_ identity: FileIdentity, _ path: String) -> Bool {
+        guard case .present(identity, _) = FileInspection.entry(at: path) else { return false }
+        return true
+    }
+
+    private func openPart(
+        _ name: String, in directory: DirectoryHandle, _ order: PartOrder
+    ) throws(SystemFailure) -> (PartFile, created: Bool, isReplacing: Bool) {
+        var isReplacing = false
+        if let expected = order.expected {
+            let opened = try PartFile.reopen(
+                name, in: directory, expecting: expected, orRenumberedFrom: order.heldEnd)
+            switch opened {
+            case .opened(let file): return (file, false, false)
+            case .vanished: break
+            // The file may be another program's: ours gets another name.
+            case .replaced: isReplacing = true
+            }
+        }
+        let finalName = PathParts.split(order.destination)?.name ?? name
+        let names = names(finalName, order.transfer, order.partSuffix)
+        let file = try directory.making(finalName) { () throws(SystemFailure) in
+            try PartFile.create(
+                names, in: directory, leftSince: order.leftSince, sparing: isInUse)
+        }
+        return (file, true, isReplacing)
+    }
+
+    private func shortage(
+        for order: PartOrder, in directory: DirectoryHandle, _ name: String
+    ) throws(SystemFailure) -> LocalFault? {
+        guard let needs = order.needs, needs > 0 else { return nil }
+        let available = try DiskSpace.available(at: directory.path)
+        if available >= needs { return nil }
+        if let expected = order.expected,
+            case .opened(let part)? = try? PartFile.reopen(name, in: directory, expecting: expected)
+        {
+            // Room that is already set aside for the file need not be free.
+            let reserved = try part.allocated() - order.held
+            if available + max(0, reserved) >= needs { return nil }
+            // A transfer that waits for room keeps none from others.
+            try part.giveBack()
+        }
+        return LocalFault(
+            needed: needs, available: available, for: order.destination,
+            isExpected: order.isNeedExpected)
+    }
+}

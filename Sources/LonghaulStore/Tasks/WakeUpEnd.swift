@@ -1,0 +1,55 @@
+package import LonghaulCore
+
+/// A wake-up that was dropped, or handed over and not handled.
+package struct WakeUpEnd: Hashable, Sendable {
+    /// Empty = it has none.
+    package var identifier: String
+    package var isUrgent: Bool
+    package var submittedAt: Timestamp
+    package var at: Timestamp
+    /// The launch that has not handled it; `nil` = it was dropped.
+    package var launch: LaunchID?
+    /// Reason why the wake-up was not handed over.
+    package var obstacle: WaitReason.Reason?
+}
+
+extension TaskRequests {
+    /// The last wake-ups that were not handled, newest first.
+    package func wakeUpEnds(of host: String) throws(LonghaulError) -> [WakeUpEnd] {
+        try store.access {
+            try $0.all(
+                """
+                SELECT identifier, urgent, submittedAt, at, launch, obstacle FROM wakeUpEnd \
+                INDEXED BY wakeUpEndByHost WHERE host = ?1 ORDER BY id DESC LIMIT ?2
+                """, host, Limits.wakeUpEndsKept
+            ) { row in
+                WakeUpEnd(
+                    identifier: row.text(0), isUrgent: row.bool(1), submittedAt: row.timestamp(2),
+                    at: row.timestamp(3),
+                    launch: row.optionalInt64(4).map(LaunchID.init(rawValue:)),
+                    obstacle: row.optionalText(5).flatMap(WaitReason.Reason.init(rawValue:)))
+            }
+        }
+    }
+}
+
+/// The last wake-ups of each host that were not handled.
+struct WakeUpLog {
+    let connection: Connection
+
+    func record(
+        _ task: StoredTask, now: Timestamp, launch: LaunchID?, obstacle: WaitReason.Reason?
+    ) throws {
+        try connection.run(
+            """
+            INSERT INTO wakeUpEnd (host, identifier, urgent, submittedAt, at, launch, obstacle) \
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            """, task.host, task.request.identifier, task.isUrgent, task.submittedAt, now, launch,
+            obstacle?.rawValue)
+        try connection.run(
+            """
+            DELETE FROM wakeUpEnd WHERE host = ?1 AND id NOT IN (SELECT id FROM wakeUpEnd \
+            WHERE host = ?1 ORDER BY id DESC LIMIT ?2)
+            """, task.host, Limits.wakeUpEndsKept)
+    }
+}
