@@ -100,9 +100,9 @@ extension SimHosts {
         }) {
             switch try world.clients.residents.course(of: id) {
             case .goesOn, .ended: break
-            case .expired where processes[id]?.isAsked == false:
+            case .expired where processes[id]?.isRequested == false:
                 world.say("hosts: resident \(stored.id.rawValue) is to end launch \(id.rawValue)")
-                processes[id]?.isAsked = true
+                processes[id]?.isRequested = true
                 processes[id]?.term(at: now, &random)
             case .expired: break
             }
@@ -135,7 +135,7 @@ extension SimHosts {
             ledger.watched[launch.id] = entry
         }
         // The engine before has told the process, which the next one does not do again.
-        if launch.asked != nil { ledger.watched[launch.id]?.askedAt = now }
+        if launch.requested != nil { ledger.watched[launch.id]?.askedAt = now }
         tally.adopted += 1
         return true
     }
@@ -206,7 +206,7 @@ extension SimHosts {
     func engineIsGoneForResidents() throws {
         for id in ledger.unsettled.keys where ledger.unsettled[id]?.isResident == true {
             let row = try world.clients.hosts.launch(id)
-            ledger.unsettled[id]?.wasAsked = row?.asked != nil
+            ledger.unsettled[id]?.wasAsked = row?.requested != nil
         }
     }
 }

@@ -71,8 +71,8 @@ extension SimHosts {
                 throw broken("launch \(id.rawValue) succeeded, and its answers are not recorded")
             }
             // A process that runs by itself is asked by its row, which may not have been written.
-            let isAsked = truth.wasAsked && (!truth.isResident || row.asked != nil)
-            if isAsked, !isSuccess { ending = .expired }
+            let isRequested = truth.wasAsked && (!truth.isResident || row.requested != nil)
+            if isRequested, !isSuccess { ending = .expired }
             guard row.outcome?.ending == ending, row.outcome?.status == status else {
                 throw broken("launch \(id.rawValue) is recorded as \(row), and was \(truth)")
             }

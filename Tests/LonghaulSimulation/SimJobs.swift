@@ -18,7 +18,7 @@ final class SimJobs {
         var begunAt: Instant?
         var endsAt: Instant?
         var status = 0
-        var isAsked = false
+        var isRequested = false
         /// How the log says that it ended; `nil` = it runs.
         var end: (LaunchEnding, Int)?
         /// Nothing is left of its log.
@@ -103,8 +103,8 @@ final class SimJobs {
     private func checkRunning() throws {
         for run in runs.values where watched.contains(run.id) && isOpen(run) {
             // The engine before this one may have asked it.
-            let isAsked = run.isAsked || askedToEnd.contains(run.id)
-            guard run.begunAt != nil, !isAsked, let task = run.tasks.first, !task.isSimulated,
+            let isRequested = run.isRequested || askedToEnd.contains(run.id)
+            guard run.begunAt != nil, !isRequested, let task = run.tasks.first, !task.isSimulated,
                 task.request.expiresWhenRequirementIsLost, isLost(task)
             else { continue }
             throw hosts.broken("\(run) runs on without what it requires")
@@ -164,8 +164,8 @@ final class SimJobs {
         if killing {
             run.endsAt = now
             run.status = 137
-        } else if !run.isAsked {
-            run.isAsked = true
+        } else if !run.isRequested {
+            run.isRequested = true
             // What does not end by itself is killed by its supervisor.
             let seconds = Double.random(in: 0...run.grace, using: &hosts.random)
             run.endsAt = min(run.endsAt ?? now, now + seconds)

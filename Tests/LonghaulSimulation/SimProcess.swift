@@ -29,7 +29,7 @@ struct SimProcess {
     /// The process ran before, and outlives the launch.
     var isResident = false
     /// The process was asked to end the launch.
-    var isAsked = false
+    var isRequested = false
     /// The engine has said that it may run.
     var letGoAt: Instant?
     /// It waits for a byte until then.

@@ -33,10 +33,10 @@ import Testing
         return state
     }
 
-    static func served(_ works: [TransferWork], received: Int64 = 40) -> ServedFetch {
+    static func served(_ works: [TransferWork], received: Int64 = 40) -> SharedFetch {
         var subscribers = Subscribers(leader: Subscriber(works[0]))
         for work in works.dropFirst() { subscribers.admit(Subscriber(work)) }
-        var fetch = ServedFetch(
+        var fetch = SharedFetch(
             subscribers: subscribers,
             totals: TransferTotals(state(1, holds: received), bytesDone: received))
         fetch.home = "/d"

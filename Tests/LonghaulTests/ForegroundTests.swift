@@ -133,7 +133,7 @@ import Testing
                 }
                 #expect(error?.code == .forbidden)
                 try await held.value
-                #expect(!session.presence.isAwaited(id))
+                #expect(!session.sharedStore.isAwaited(id))
                 #expect(try await session.tasks.isEmpty)
                 #expect(try queue.events(session: session.identifier, waitingOnly: true).isEmpty)
                 engine.send(SIGKILL)

@@ -62,7 +62,7 @@ import Testing
         _ = try queue.pause(.ids([TransferID(rawValue: 1)]))
         _ = try queue.cancel(.ids([TransferID(rawValue: 2)]))
         try queue.settle()
-        #expect(try queue.store.settings.removeEngineWish() == nil)
+        #expect(try queue.store.settings.withdrawEngine() == nil)
         _ = try queue.resume(.all)
         try queue.settle()
         #expect(started(home) == 0)
@@ -72,12 +72,12 @@ import Testing
     @Test func anEngineThatStaysFulfilsTheWish() throws {
         let home = try SessionHome()
         let queue = try queue(home, transfers: 1)
-        try queue.store.settings.wishForEngine("/a")
+        try queue.store.settings.requestEngine("/a")
         _ = try queue.store.lease.raiseEpoch(queue.holder(.run), now: queue.now)
-        #expect(try queue.store.settings.removeEngineWish() == "/a")
-        try queue.store.settings.wishForEngine("/b")
+        #expect(try queue.store.settings.withdrawEngine() == "/a")
+        try queue.store.settings.requestEngine("/b")
         _ = try queue.store.lease.raiseEpoch(queue.holder(.background), now: queue.now)
-        #expect(try queue.store.settings.removeEngineWish() == nil)
+        #expect(try queue.store.settings.withdrawEngine() == nil)
     }
 
     /// It has come, been looked at and has nothing to do any more.
@@ -90,10 +90,10 @@ import Testing
         let run = EngineRun(queue: queue, options: options)
         async let summary = Task.detached { try run.run() }.value
         try await eventually { queue.isEngineRunning }
-        try queue.store.settings.wishForEngine("/nowhere")
+        try queue.store.settings.requestEngine("/nowhere")
         _ = try queue.pause(.all)
         #expect(try await summary.stoppedBy == .drained)
-        #expect(try queue.store.settings.removeEngineWish() == nil)
+        #expect(try queue.store.settings.withdrawEngine() == nil)
     }
 
     private func withLease(_ home: SessionHome, _ body: () throws -> Void) throws {

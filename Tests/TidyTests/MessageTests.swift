@@ -21,7 +21,7 @@ import Testing
         "Sources/LonghaulCore/Installation/ServiceUnits.swift",
         "Sources/LonghaulCore/Retry/FailureTable+Curl.swift",
         "Sources/LonghaulCore/URLs/Redaction.swift",
-        "Sources/LonghaulPlatform/Conditions/ConditionOrders.swift",
+        "Sources/LonghaulPlatform/Conditions/ConditionCommands.swift",
         // aria2's words.
         "Sources/LonghaulServe/RPC/RPCEndpoint.swift",
         "Sources/LonghaulServe/RPC/RPCParameters.swift",

@@ -73,6 +73,24 @@ import Testing
         }
     }
 
+    /// Members and variables have the field's words, as types do.
+    @Test func leftOverNames() {
+        var complaints = Complaints()
+        defer { complaints.report() }
+        let names: Set<Substring> = [
+            "attendant", "stay", "presence", "laneNeeds", "isLyingDown", "liesDown", "getsUp",
+            "obey", "wish", "roster",
+        ]
+        for file in Repository.sources {
+            for (index, line) in file.code.enumerated() {
+                let words = line.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+                for word in words where names.contains(word) {
+                    complaints.add("\(file.place(index)) names something \(word)")
+                }
+            }
+        }
+    }
+
     /// Chance is a parameter.
     @Test func randomness() {
         var complaints = Complaints()

@@ -306,7 +306,9 @@ class UploadServer:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
-        self.process = subprocess.Popen([sys.executable, path, self.directory, str(self.port)])
+        # A client that is killed leaves a stack trace there.
+        self.process = subprocess.Popen(
+            [sys.executable, path, self.directory, str(self.port)], stderr=subprocess.DEVNULL)
         for _ in range(500):
             try:
                 socket.create_connection(("127.0.0.1", self.port)).close()

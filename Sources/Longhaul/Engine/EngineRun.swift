@@ -8,9 +8,9 @@ internal import Synchronization
 public final class EngineRun: Sendable {
     private let queue: TransferQueue
     private let options: EngineOptions
-    private let stay: Mutex<Stay>
+    private let current: Mutex<CurrentLoop>
     /// A daemon tells its service manager how it does.
-    private let attendant: SystemdNotifier?
+    private let notifier: SystemdNotifier?
     private let notices: FailureNotices
     private let times = EngineTimes()
     private let waiting = Mutex<EngineLockWait?>(nil)
@@ -20,7 +20,7 @@ public final class EngineRun: Sendable {
     private let isSuspending = Atomic(false)
     private let isHandingOver = Atomic(false)
 
-    private struct Stay {
+    private struct CurrentLoop {
         /// Another one after each stop by ``suspend()``.
         var loop: EngineLoop
         /// Once it was adjusted.
@@ -31,24 +31,25 @@ public final class EngineRun: Sendable {
     public init(queue: TransferQueue, options: EngineOptions) {
         self.queue = queue
         self.options = options
-        attendant =
+        notifier =
             options.mode == .daemon ? SystemdNotifier(environment: Environment.all()) : nil
         notices = FailureNotices(queue)
         if options.mode == .background { StandardError.keepSmall(EngineStarter(queue).log) }
-        stay = Mutex(
-            Stay(
+        current = Mutex(
+            CurrentLoop(
                 loop: EngineRun.loop(
-                    of: queue, StopConditions(options), options, attendant, notices, times)))
+                    of: queue, StopConditions(options), options, notifier, notices, times)))
     }
 
     private static func loop(
-        of queue: TransferQueue, _ orders: StopConditions, _ options: EngineOptions,
-        _ attendant: SystemdNotifier?, _ notices: FailureNotices, _ times: EngineTimes
+        of queue: TransferQueue, _ stopConditions: StopConditions, _ options: EngineOptions,
+        _ notifier: SystemdNotifier?, _ notices: FailureNotices, _ times: EngineTimes
     ) -> EngineLoop {
         let onFailure = options.onFailure
         return EngineLoop(
             store: queue.store, directory: queue.directory, holder: queue.holder(options.mode),
-            orders: orders, attendant: attendant, journal: EngineJournal.wanted(by: options.mode),
+            stopConditions: stopConditions, notifier: notifier,
+            journal: EngineJournal.wanted(by: options.mode),
             leaving: options.onOverdue.map {
                 LeavingWatch(EngineOptions.leavingSeconds, overdue: $0)
             },
@@ -83,7 +84,7 @@ public final class EngineRun: Sendable {
             if let report { sum.add(report) }
             if isHandingOver.exchange(false, ordering: .relaxed), !isToStop {
                 let failure = BackgroundEngine.becomeSuccessor().longhaulError()
-                attendant?.isNotHandedOver(failure.message)
+                notifier?.isNotHandedOver(failure.message)
                 goOn(after: SystemClock.now().monotonic - began, bytes: sum.bytes)
                 continue
             }
@@ -103,7 +104,7 @@ public final class EngineRun: Sendable {
     /// Holds the lease no longer when it returns; `nil` = did not get it.
     private func work() throws(LonghaulError) -> EngineReport? {
         guard let lock = try acquire() else { return nil }
-        let loop = stay.withLock { $0.loop }
+        let loop = current.withLock { $0.loop }
         Snapshots(queue.store, in: queue.directory).sweep()
         try? StreamedTransfers(queue).sweepReaders()
         defer { notices.finish() }
@@ -116,11 +117,12 @@ public final class EngineRun: Sendable {
         var options = options
         options.maxSeconds = options.maxSeconds.map { max(0, $0 - seconds) }
         options.maxBytes = options.maxBytes.map { max(0, $0 - bytes) }
-        var orders = StopConditions(options)
+        var stopConditions = StopConditions(options)
         waiting.withLock { $0 = nil }
-        stay.withLock { stay in
-            if let tuning = stay.tuning { orders.tuning = tuning }
-            stay.loop = EngineRun.loop(of: queue, orders, options, attendant, notices, times)
+        current.withLock { current in
+            if let tuning = current.tuning { stopConditions.tuning = tuning }
+            current.loop = EngineRun.loop(
+                of: queue, stopConditions, options, notifier, notices, times)
         }
         // Requests that the loop before has received hold for this one.
         if isLeaving { leave() }
@@ -136,7 +138,7 @@ public final class EngineRun: Sendable {
             guard options.waitsForLease else { return nil }
             let wait = try EngineLockWait(in: queue.directory)
             waiting.withLock { $0 = wait }
-            attendant?.standsBy()
+            notifier?.standsBy()
             return isLeaving ? nil : try wait.acquire()
         } catch {
             throw error.longhaulError()
@@ -162,9 +164,9 @@ public final class EngineRun: Sendable {
     /// Other limits from now on; what runs goes on. From any thread; returns at once.
     public func adjust(_ limits: EngineLimits) {
         let new = EngineTuning(limits)
-        stay.withLock { stay in
-            stay.tuning = new
-            stay.loop.adjust(new)
+        current.withLock { current in
+            current.tuning = new
+            current.loop.adjust(new)
         }
     }
 
@@ -173,11 +175,11 @@ public final class EngineRun: Sendable {
     package func reload(
         _ limits: () throws(LonghaulError) -> EngineLimits
     ) throws(LonghaulError) {
-        attendant?.isReloading()
+        notifier?.isReloading()
         do throws(LonghaulError) {
             adjust(try limits())
         } catch {
-            attendant?.isNotAdjusted(error.message)
+            notifier?.isNotAdjusted(error.message)
             throw error
         }
     }
@@ -201,14 +203,14 @@ public final class EngineRun: Sendable {
     /// process. If that fails, ``run()`` goes on. From any thread; returns at once.
     func handOver() {
         guard options.onHandOver?() == true else { return }
-        attendant?.isHandingOver()
+        notifier?.isHandingOver()
         isHandingOver.store(true, ordering: .relaxed)
         leave()
     }
 
     private func leave() {
         waiting.withLock { $0 }?.cancel()
-        stay.withLock { $0.loop }.leave()
+        current.withLock { $0.loop }.leave()
     }
 }
 

@@ -15,8 +15,8 @@ struct EngineStarter {
     func start(
         _ executable: String, found path: String
     ) throws(LonghaulError) {
-        // First: the process that holds the lease reads the wish when it leaves.
-        try queue.store.settings.wishForEngine(path)
+        // First: the process that holds the lease reads the request when it leaves.
+        try queue.store.settings.requestEngine(path)
         if queue.isEngineRunning { return }
         if ActivationFile.touch(in: queue.directory), waitForEngine() { return }
         do throws(SystemFailure) {
@@ -44,7 +44,7 @@ struct EngineStarter {
     /// To be called after the lease was released: commands that wanted an engine meanwhile found
     /// one, and rely on it. What cannot be started waits for the next one that leaves.
     func startWanted() {
-        guard let executable = try? queue.store.settings.removeEngineWish() else { return }
+        guard let executable = try? queue.store.settings.withdrawEngine() else { return }
         let isWanted =
             try? queue.store.transfers.isAnyWanted()
             || !queue.store.tasks.isEmpty()
@@ -66,7 +66,7 @@ struct EngineStarter {
         guard let lock = try takeLock() else { return false }
         let loop = EngineLoop(
             store: queue.store, directory: queue.directory, holder: queue.holder(.embedded),
-            orders: StopConditions())
+            stopConditions: StopConditions())
         try loop.settle(holding: lock)
         return true
     }

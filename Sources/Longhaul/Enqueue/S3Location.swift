@@ -33,12 +33,12 @@ struct S3Location {
             request.options.caCertificate = try absolute(file)
             try RequestValidator.checkFile(request.options.caCertificate ?? file)
         }
-        let asked = request.url
-        if asked.beginsIgnoringCase(with: "s3:") {
-            request.options.upload?.askedURL = asked
+        let requested = request.url
+        if requested.beginsIgnoringCase(with: "s3:") {
+            request.options.upload?.askedURL = requested
             let endpoint = try endpoint(profile, texts, settings)
             request.url = try url(
-                for: asked, region, endpoint,
+                for: requested, region, endpoint,
                 isVirtual: settings["s3.addressing_style"] == "virtual")
         }
         return request

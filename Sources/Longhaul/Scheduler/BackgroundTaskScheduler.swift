@@ -12,7 +12,7 @@ public final class BackgroundTaskScheduler: Sendable {
     /// The host that is launched, as it was given to ``init(host:store:)``.
     public let host: Host
     private let store: String?
-    private let presence: SharedStore
+    private let sharedStore: SharedStore
     private let handlers = Mutex<[String: @Sendable (BackgroundTask) -> Void]>([:])
     /// Takes what the host is handed while this program runs.
     private let residence = Mutex<Task<Void, Never>?>(nil)
@@ -29,17 +29,17 @@ public final class BackgroundTaskScheduler: Sendable {
     public init(host: Host, store: String? = nil) async throws(LonghaulError) {
         self.host = host
         self.store = store
-        presence = try await Blocking.run { () throws(LonghaulError) in
+        sharedStore = try await Blocking.run { () throws(LonghaulError) in
             try SharedStore.enter(store)
         }
-        try await presence.executor.change { queue throws(LonghaulError) in
+        try await sharedStore.executor.change { queue throws(LonghaulError) in
             _ = try host.learn(in: queue)
         }
     }
 
     deinit {
         residence.withLock { $0 }?.cancel()
-        presence.abandon()
+        sharedStore.abandon()
     }
 
     // MARK: - Requests
@@ -60,7 +60,7 @@ public final class BackgroundTaskScheduler: Sendable {
         var wanted = request.request
         wanted.host = host.identifier
         let recorded = wanted
-        try await presence.executor.change { queue throws(LonghaulError) in
+        try await sharedStore.executor.change { queue throws(LonghaulError) in
             _ = try queue.tasks.submit(recorded)
         }
     }
@@ -73,7 +73,7 @@ public final class BackgroundTaskScheduler: Sendable {
     public var pendingTaskRequests: [any BackgroundTaskRequest] {
         get async throws(LonghaulError) {
             let host = host.identifier
-            let waiting = try await presence.executor.perform { context throws(LonghaulError) in
+            let waiting = try await sharedStore.executor.perform { context throws(LonghaulError) in
                 try context.queue.store.tasks.all(host: host).filter { $0.launch == nil }
                     .map(\.request)
             }
@@ -88,7 +88,7 @@ public final class BackgroundTaskScheduler: Sendable {
     /// - Throws: `storeUnavailable`.
     public func cancel(taskRequestWithIdentifier identifier: String) async throws(LonghaulError) {
         let host = host.identifier
-        try await presence.executor.change { queue throws(LonghaulError) in
+        try await sharedStore.executor.change { queue throws(LonghaulError) in
             do throws(LonghaulError) {
                 try queue.tasks.cancel([identifier], host: host)
             } catch {
@@ -103,7 +103,7 @@ public final class BackgroundTaskScheduler: Sendable {
     /// - Throws: `storeUnavailable`.
     public func cancelAllTaskRequests() async throws(LonghaulError) {
         let host = host.identifier
-        try await presence.executor.change { queue throws(LonghaulError) in
+        try await sharedStore.executor.change { queue throws(LonghaulError) in
             _ = try queue.tasks.cancelAll(host: host)
         }
     }
@@ -125,7 +125,7 @@ public final class BackgroundTaskScheduler: Sendable {
         let wakeUp = WakeUp(
             identifier: identifier, payload: payload?.text, isUrgent: urgent,
             expiresAt: expires.map(Timestamp.init))
-        try await presence.executor.change { queue throws(LonghaulError) in
+        try await sharedStore.executor.change { queue throws(LonghaulError) in
             try queue.tasks.wake(host: host, wakeUp)
         }
     }

@@ -8,29 +8,29 @@ internal import Synchronization
 /// launch after the other.
 struct ResidentHost: Sendable {
     private let handlers: HostHandlers
-    private let presence: SharedStore
+    private let sharedStore: SharedStore
     private let resident: StoredResident
-    private var executor: StoreExecutor { presence.executor }
+    private var executor: StoreExecutor { sharedStore.executor }
 
     /// Lets the engine hand launches to this process; ``serve()`` carries them out.
     static func enter(
         _ host: BackgroundHost, _ handlers: HostHandlers, store: String?
     ) async throws(LonghaulError) -> ResidentHost {
-        let presence = try await Blocking.run { () throws(LonghaulError) in
+        let sharedStore = try await Blocking.run { () throws(LonghaulError) in
             try SharedStore.enter(store)
         }
-        let directory = presence.executor.directory
+        let directory = sharedStore.executor.directory
         do throws(LonghaulError) {
-            let resident = try await presence.executor.change { queue throws(LonghaulError) in
+            let resident = try await sharedStore.executor.change { queue throws(LonghaulError) in
                 let resident = try ResidentQueue(queue: queue).enter(host.identifier)
                 SimulatedResidents.add(resident.id, in: directory) {
                     _ = try await host.runIfLaunched()
                 }
                 return resident
             }
-            return ResidentHost(handlers: handlers, presence: presence, resident: resident)
+            return ResidentHost(handlers: handlers, sharedStore: sharedStore, resident: resident)
         } catch {
-            await presence.leave()
+            await sharedStore.leave()
             throw error
         }
     }
@@ -58,7 +58,7 @@ struct ResidentHost: Sendable {
         try? await executor.change { queue throws(LonghaulError) in
             try ResidentQueue(queue: queue).leave(last)
         }
-        await presence.leave()
+        await sharedStore.leave()
     }
 
     private func next(

@@ -87,7 +87,7 @@ public struct TaskDeferral: AsyncSequence, Sendable {
 
 /// The requirements of a running task, and the engine's view of the machine.
 private final class Requirements: Sendable {
-    private let presence: SharedStore
+    private let sharedStore: SharedStore
     private let key: EligibilityKey
     private let time = LocalTime(secondsFromUTC: LocalClock.secondsFromUTC)
 
@@ -95,38 +95,38 @@ private final class Requirements: Sendable {
     static func open(_ task: BackgroundTask) async -> Requirements? {
         guard let store = task.store else { return nil }
         let (identifier, host) = (task.identifier, task.host)
-        let presence = try? await Blocking.run { () throws(LonghaulError) in
+        let sharedStore = try? await Blocking.run { () throws(LonghaulError) in
             try SharedStore.enter(store)
         }
-        guard let presence else { return nil }
-        let key = try? await presence.executor.perform { context throws(LonghaulError) in
+        guard let sharedStore else { return nil }
+        let key = try? await sharedStore.executor.perform { context throws(LonghaulError) in
             try context.queue.store.tasks.find(identifier, host: host)
                 .first { $0.launch != nil }?.request.eligibility.eligibility.waived
         }
-        if let key = key ?? nil, !key.interest.isEmpty { return Requirements(presence, key) }
-        presence.abandon()
+        if let key = key ?? nil, !key.interest.isEmpty { return Requirements(sharedStore, key) }
+        sharedStore.abandon()
         return nil
     }
 
-    private init(_ presence: SharedStore, _ key: EligibilityKey) {
-        self.presence = presence
+    private init(_ sharedStore: SharedStore, _ key: EligibilityKey) {
+        self.sharedStore = sharedStore
         self.key = key
     }
 
     deinit {
-        presence.abandon()
+        sharedStore.abandon()
     }
 
-    var edition: UInt64 { presence.executor.edition }
+    var edition: UInt64 { sharedStore.executor.edition }
 
     func changed(since edition: UInt64, within seconds: Double) async throws {
-        try await presence.executor.changed(since: edition, within: seconds)
+        try await sharedStore.executor.changed(since: edition, within: seconds)
     }
 
     /// An unknown condition is not lost.
     func areLost() async -> Bool {
         let (key, time) = (key, time)
-        let isLost = try? await presence.executor.perform { context throws(LonghaulError) in
+        let isLost = try? await sharedStore.executor.perform { context throws(LonghaulError) in
             guard let view = try context.queue.store.settings.engineView(),
                 view.conditions.hasSeen(key.interest)
             else { return false }

@@ -38,14 +38,14 @@ extension BackgroundSession {
     func readEvents(
         after cursor: Int64, limit: Int
     ) async throws(LonghaulError) -> (events: [SessionEvent], last: Int64?) {
-        let (session, presence) = (identifier, presence)
+        let (session, sharedStore) = (identifier, sharedStore)
         return try await executor.perform { context throws(LonghaulError) in
             let page = try context.queue.store.events.listWithTransfers(
                 after: cursor, session: session, isWaiting: true, limit: limit,
                 now: context.queue.now)
             // On this thread a transfer ceases to be awaited, too: none is passed over by mistake.
             let events = page.filter { logged in
-                !(logged.event.transfer.map(presence.isAwaited) ?? false)
+                !(logged.event.transfer.map(sharedStore.isAwaited) ?? false)
             }.map { SessionEvent($0.event, $0.transfer) }
             return (events, page.last?.event.seq)
         }

@@ -25,7 +25,7 @@ extension BackgroundSession {
     ) async throws -> (Data, TransferResponse) {
         let id = try await begin(request, ForegroundContents.prefix)
         // However it ends: what stays awaited is withheld from the events for ever.
-        defer { presence.release(id) }
+        defer { sharedStore.release(id) }
         let file = try await fetch(id)
         let path = file.url.path(percentEncoded: false)
         let data = try await executor.perform { context throws(LonghaulError) in
@@ -42,7 +42,7 @@ extension BackgroundSession {
         for request: TransferRequest
     ) async throws -> (URL, TransferResponse) {
         let id = try await begin(request, "")
-        defer { presence.release(id) }
+        defer { sharedStore.release(id) }
         let file = try await fetch(id)
         try await consume(id)
         return (file.url, file.response)
@@ -117,12 +117,12 @@ extension BackgroundSession {
         try executor.checkOpen()
         var request = try completed(request, path)
         request.isDiscretionary = false
-        let (foreground, presence) = (request, presence)
+        let (foreground, sharedStore) = (request, sharedStore)
         return try await executor.change { queue throws(LonghaulError) in
             guard case .recorded(let id, _) = try queue.enqueue([foreground]).first else {
                 throw LonghaulError(.internal, "a request was neither recorded nor refused")
             }
-            presence.hold(id)
+            sharedStore.hold(id)
             return id
         }
     }
@@ -130,12 +130,12 @@ extension BackgroundSession {
     /// No task waits for it any more. From now on the events tell of it; if it has ended before, it
     /// is returned instead, because an event of its may have been passed over.
     private func promote(_ id: TransferID) async throws(LonghaulError) -> Transfer? {
-        let presence = presence
+        let sharedStore = sharedStore
         // The read runs outside of the cancelled task: jobs of the executor are not cancelled.
         return try await executor.perform { context throws(LonghaulError) in
             let transfer = try context.queue.store.transfers.find(id, now: context.queue.now)
             if let transfer, transfer.state.hasEnded { return transfer }
-            presence.release(id)
+            sharedStore.release(id)
             return nil
         }
     }

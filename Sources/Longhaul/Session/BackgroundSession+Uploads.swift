@@ -32,7 +32,7 @@ extension BackgroundSession {
         // The answer belongs to this task.
         request.options.onDuplicate = .separate
         let id = try await begin(request, at: path(of: file))
-        defer { presence.release(id) }
+        defer { sharedStore.release(id) }
         let result = UploadResult(try await fetch(id))
         try await consume(id)
         return (result.body, result.response)

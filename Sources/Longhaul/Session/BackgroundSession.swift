@@ -19,7 +19,7 @@ public final class BackgroundSession: Sendable {
     public let identifier: String
     /// The configuration that it was opened with; later changes by commands do not show here.
     public let configuration: Configuration
-    let presence: SharedStore
+    let sharedStore: SharedStore
     /// The executor of all its requests to the store: it is open as long as the session is.
     let executor: SessionExecutor
     let inputs: InputWatch
@@ -36,10 +36,10 @@ public final class BackgroundSession: Sendable {
         try BackgroundSession.check(identifier, configuration)
         self.identifier = identifier
         self.configuration = configuration
-        presence = try await Blocking.run { () throws(LonghaulError) in
+        sharedStore = try await Blocking.run { () throws(LonghaulError) in
             try SharedStore.enter(configuration.store)
         }
-        executor = SessionExecutor(presence.executor)
+        executor = SessionExecutor(sharedStore.executor)
         inputs = InputWatch(executor, session: identifier)
         do throws(LonghaulError) {
             let attachment = try await record()
@@ -47,7 +47,7 @@ public final class BackgroundSession: Sendable {
             try await becomeEngine()
         } catch {
             executor.close()
-            await presence.leave()
+            await sharedStore.leave()
             throw error
         }
     }
@@ -55,10 +55,10 @@ public final class BackgroundSession: Sendable {
     deinit {
         guard executor.close() else { return }
         switch configuration.engine {
-        case .automatic, .inProcess: presence.giveUpEngine()
+        case .automatic, .inProcess: sharedStore.giveUpEngine()
         case .external: break
         }
-        presence.abandon()
+        sharedStore.abandon()
     }
 
     private static func check(
@@ -83,12 +83,12 @@ public final class BackgroundSession: Sendable {
     private func becomeEngine() async throws(LonghaulError) {
         switch configuration.engine {
         case .external: return
-        case .automatic: presence.takeEngine()
+        case .automatic: sharedStore.takeEngine()
         case .inProcess:
-            presence.takeEngine()
+            sharedStore.takeEngine()
             guard await isEngineHere(within: Limits.engineTakeOverSeconds) else {
-                let failure = presence.engineFailure
-                await presence.dropEngine()
+                let failure = sharedStore.engineFailure
+                await sharedStore.dropEngine()
                 throw failure
                     ?? LonghaulError(.conflict, "another process is the engine of this queue")
             }
@@ -178,7 +178,7 @@ public final class BackgroundSession: Sendable {
         if cancelling {
             let session = identifier
             do throws(LonghaulError) {
-                try await presence.executor.change { queue throws(LonghaulError) in
+                try await sharedStore.executor.change { queue throws(LonghaulError) in
                     _ = try queue.cancel(.session(session), by: .session)
                     if !queue.isEngineRunning { try queue.settle() }
                 }
@@ -187,11 +187,11 @@ public final class BackgroundSession: Sendable {
             }
         }
         switch configuration.engine {
-        case .automatic, .inProcess: await presence.dropEngine()
+        case .automatic, .inProcess: await sharedStore.dropEngine()
         case .external: break
         }
         attachment.withLock { $0 = nil }
-        await presence.leave()
+        await sharedStore.leave()
         if let failure { throw failure }
     }
 }

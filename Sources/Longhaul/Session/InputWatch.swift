@@ -49,15 +49,15 @@ final class InputWatch: Sendable {
     private static func watch(_ executor: SessionExecutor, _ session: String, _ handler: Handler)
         async
     {
-        var asked: Set<Int64> = []
+        var requested: Set<Int64> = []
         while !Task.isCancelled {
             let edition = executor.edition
             let open = try? await executor.perform { context throws(LonghaulError) in
                 try context.queue.store.questions.openNeeds(of: session, now: context.queue.now)
             }
             // While the store cannot be read, what was asked stays asked.
-            if let open { asked.formIntersection(open.map(\.event)) }
-            for need in open ?? [] where asked.insert(need.event).inserted {
+            if let open { requested.formIntersection(open.map(\.event)) }
+            for need in open ?? [] where requested.insert(need.event).inserted {
                 let question = InputNeed(
                     reason: need.isDelayed ? .delayedRequest : .expired, transfer: need.transfer)
                 guard let reply = try? await handler(question) else { continue }

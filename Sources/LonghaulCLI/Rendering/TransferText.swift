@@ -141,20 +141,20 @@ struct TransferText {
 
     private func schedule(_ transfer: Transfer) -> [(String, String?)] {
         let prefers = transfer.schedule.preferences(isDiscretionary: transfer.isDiscretionary)
-        var wishes: String?
+        var preferences: String?
         if !prefers.isEmpty {
-            wishes = prefers.names.joined(separator: ", ")
+            preferences = prefers.names.joined(separator: ", ")
             if transfer.arePreferencesWaived {
-                wishes? += " (waived)"
+                preferences? += " (waived)"
             } else if let check = transfer.waiverCheck, let last = transfer.waivesBy {
-                wishes? += ", looked at \(time.distance(check)), waived \(time.distance(last))"
+                preferences? += ", looked at \(time.distance(check)), waived \(time.distance(last))"
             }
         }
         let needs = transfer.schedule.requires
         return [
             ("Window", transfer.schedule.windows?.description),
             ("Requires", needs.isEmpty ? nil : needs.names.joined(separator: ", ")),
-            ("Prefers", wishes),
+            ("Prefers", preferences),
         ]
     }
 

@@ -134,7 +134,7 @@ extension DownloadMachine {
         }
         let wasMoving = stage == .moving
         // How long it needs in one go is known by that, the next time.
-        if case .requeue = leaving, let origin = wire.asked(context), isUnresumable(origin) {
+        if case .requeue = leaving, let origin = wire.ownMemory(context), isUnresumable(origin) {
             wire.frame.noteThroughput(context)
         }
         stage = .settling

@@ -31,7 +31,7 @@ extension FetchBytes {
     /// The list may be another one than when the source in use was chosen: it is looked for by its
     /// URL. Another one has to prove that it has the same version, unless it has named it before.
     mutating func findSource(in target: FetchTarget) {
-        if let asked = state.askedURL, !asked.isExactly(target.request.url) {
+        if let requested = state.askedURL, !requested.isExactly(target.request.url) {
             state.validator = state.validator?.withoutIdentity
             state.source = 0
         } else if let mirror = state.validator?.mirror,

@@ -52,14 +52,14 @@ extension FetchFrame {
                     ? target.request.options.unreachableAttempts : nil),
             now: context.now.wall, deadline: target.deadline, using: &random)
         bytes.nextSource(in: target)
-        let wish = failure.retryAfter.map { _ in WaitReason.retryAfter }
+        let required = failure.retryAfter.map { _ in WaitReason.retryAfter }
         switch verdict {
         case .retry(let at, let count, let error):
             bytes.state.fruitlessAttempts = count
-            requeue(at: at, .backoff, required: wish, error, context)
+            requeue(at: at, .backoff, required: required, error, context)
         case .restart(_, let at, let count):
             bytes.state.fruitlessAttempts = count
-            requeue(at: at, .backoff, required: wish, failure.error, context)
+            requeue(at: at, .backoff, required: required, failure.error, context)
         case .waitForStorage(let error):
             waitForStorage(error, needs: .space, context)
         case .needsInput(let error): needInput(error)

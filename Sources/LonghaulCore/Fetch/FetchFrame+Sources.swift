@@ -4,7 +4,7 @@ extension FetchFrame {
     var isAtOwnOrigin: Bool { url == target.request.url }
 
     /// Memory of the source in use: lessons about a mirror are not about the own origin.
-    func asked(_ context: FetchContext) -> OriginMemory? { memory(of: url, context) }
+    func ownMemory(_ context: FetchContext) -> OriginMemory? { memory(of: url, context) }
 
     func memory(of url: String, _ context: FetchContext) -> OriginMemory? {
         url == target.request.url ? context.origin : context.mirrors[url]
@@ -23,7 +23,7 @@ extension FetchFrame {
     /// The origin's throughput, for planning, from transfers long enough to tell.
     mutating func noteThroughput(_ context: FetchContext) {
         // What several have brought tells nothing about one.
-        guard let origin = asked(context), run.sourcesAside.isEmpty else { return }
+        guard let origin = ownMemory(context), run.sourcesAside.isEmpty else { return }
         let write = run.worked(at: origin, bytes, now: context.now.monotonic)
         step.writes += [write].compactMap(\.self)
     }
@@ -40,7 +40,7 @@ extension FetchFrame {
     mutating func moveToNextSource(_ context: FetchContext) -> Bool {
         while run.sourcesFailed < target.sources.count {
             bytes.nextSource(in: target)
-            guard let origin = asked(context), origin.isCooling(at: context.now.wall) else {
+            guard let origin = ownMemory(context), origin.isCooling(at: context.now.wall) else {
                 run.moved(received: bytes.state.bytesFetched, at: context.now.monotonic)
                 return true
             }
@@ -76,10 +76,10 @@ extension FetchFrame {
         let speed = SourceSpeed.judge(
             rate: rate, floor: floor, others: mayLeave ? ratesElsewhere(context) : [:])
         switch speed {
-        case .stay: return nil
+        case .keep: return nil
         case .tooSlow, .leave: break
         }
-        if let origin = asked(context) {
+        if let origin = ownMemory(context) {
             step.writes.append(
                 .originWorked(
                     origin: origin.origin, bytesPerSecond: rate,
@@ -100,7 +100,7 @@ extension FetchFrame {
         }
         guard run.sourcesFailed + 1 < target.sources.count, let validator = bytes.state.validator
         else { return false }
-        return validator.length != nil && asked(context)?.ignoresRanges != true
+        return validator.length != nil && ownMemory(context)?.ignoresRanges != true
     }
 
     // MARK: - Several sources at once
@@ -132,7 +132,7 @@ extension FetchFrame {
                 piece, validator: validator, checksum: target.request.options.checksum)
         else { return nil }
         ask.heldCoding = bytes.state.contentCoding
-        run.asked(aside: source)
+        run.setAside(source)
         return ask
     }
 
@@ -154,7 +154,7 @@ extension FetchFrame {
     /// The rates of sources at other origins that may be asked.
     private func ratesElsewhere(_ context: FetchContext) -> [Int: Double] {
         var rates: [Int: Double] = [:]
-        let own = asked(context)?.origin
+        let own = ownMemory(context)?.origin
         for (index, url) in target.sources.enumerated() {
             guard let memory = memory(of: url, context), memory.origin != own,
                 !memory.isCooling(at: context.now.wall), let rate = memory.bytesPerSecond

@@ -76,8 +76,8 @@ struct FetchRun: Sendable {
     /// A second connection that is refused with a time to wait (RFC 9110 §10.2.3): the first goes
     /// on, and nothing new is asked before that time is over.
     mutating func askedPause(by failure: Failure, at now: Timestamp) {
-        guard let wish = failure.retryAfter else { return }
-        let until = now + min(wish, Limits.retryAfterMaximumSeconds)
+        guard let requested = failure.retryAfter else { return }
+        let until = now + min(requested, Limits.retryAfterMaximumSeconds)
         pause = AskedPause(until: max(until, pause?.until ?? until), error: failure.error)
     }
 
@@ -96,7 +96,7 @@ struct FetchRun: Sendable {
         passingFailure = failure
     }
 
-    mutating func asked(aside url: String) { sourcesAside.insert(url) }
+    mutating func setAside(_ url: String) { sourcesAside.insert(url) }
     mutating func refuse(aside url: String) { sourcesRefused.insert(url) }
     func isRefused(_ url: String) -> Bool { sourcesRefused.contains(url) }
 

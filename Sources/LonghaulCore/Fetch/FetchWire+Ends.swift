@@ -219,7 +219,7 @@ extension FetchWire {
         guard segments.isEmpty, let slowness else { return nil }
         self.slowness = nil
         switch slowness {
-        case .stay: preconditionFailure("a source that is not slow is not left")
+        case .keep: preconditionFailure("a source that is not slow is not left")
         case .tooSlow:
             return tryElsewhere(Failure.slow(frame.target.request.options.minRate), context)
         case .leave(let index):

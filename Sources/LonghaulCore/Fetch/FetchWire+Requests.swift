@@ -7,7 +7,7 @@ extension FetchWire {
         if isEmptying { return }
         let ask = frame.bytes.nextAsk(
             fromZero: fromZero, readFrom: maySplit ? frame.target.readFrom : nil,
-            origin: asked(context) ?? context.origin, scheme: ResponseHead.Scheme(of: url))
+            origin: ownMemory(context) ?? context.origin, scheme: ResponseHead.Scheme(of: url))
         send(ask, isParallel: false, context)
     }
 
@@ -91,9 +91,10 @@ extension FetchWire {
         }
         let ask = frame.bytes.ask(
             from: range.lowerBound, to: piece.toEnd ? nil : range.upperBound,
-            origin: asked(context), scheme: .http)
+            origin: ownMemory(context), scheme: .http)
         // Without If-Range two versions could meet in one file.
-        guard ask.isConditional, frame.bytes.rangesProven || asked(context)?.ignoresRanges != true
+        guard ask.isConditional,
+            frame.bytes.rangesProven || ownMemory(context)?.ignoresRanges != true
         else {
             frame.connections.rangesRefused = true
             return
@@ -127,7 +128,7 @@ extension FetchWire {
         guard frame.connections.hasEndedWell,
             segments.count < frame.connections.count(for: frame.target, context),
             !frame.run.isToPause(at: context.now.wall),
-            asked(context)?.isCooling(at: context.now.wall) != true,
+            ownMemory(context)?.isCooling(at: context.now.wall) != true,
             let silent = frame.connections.giveUpSilent(among: segments, at: context.now.monotonic)
         else { return false }
         let key = segments[silent].key

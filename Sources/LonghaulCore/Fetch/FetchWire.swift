@@ -23,7 +23,7 @@ package struct FetchWire: Sendable {
 
     var url: String { frame.url }
     var isAtOwnOrigin: Bool { frame.isAtOwnOrigin }
-    func asked(_ context: FetchContext) -> OriginMemory? { frame.asked(context) }
+    func ownMemory(_ context: FetchContext) -> OriginMemory? { frame.ownMemory(context) }
 
     // MARK: - Bytes
 

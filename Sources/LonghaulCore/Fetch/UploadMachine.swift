@@ -105,7 +105,7 @@ package struct UploadMachine: Sendable {
         guard case .opening(let leaving) = state, let options else { return }
         wire.start(at: context.now.monotonic)
         var upload = upload ?? UploadState()
-        if let asked = wire.state.askedURL, !CanonicalURL.areSame(asked, wire.request.url) {
+        if let requested = wire.state.askedURL, !CanonicalURL.areSame(requested, wire.request.url) {
             wire.abandon("its URL was changed")
             let source = upload.source
             upload = UploadState()
@@ -287,7 +287,7 @@ package struct UploadMachine: Sendable {
         // that it is an upload's: an upload whose URL was changed meanwhile is not completed.
         wire.frame.bytes.state.upload = UploadState()
         wire.frame.save()
-        if let origin = wire.frame.asked(context) {
+        if let origin = wire.frame.ownMemory(context) {
             let http2 = (head?.httpVersion ?? 0) >= 20
             wire.frame.step.writes.append(
                 .originWorked(origin: origin.origin, bytesPerSecond: nil, http2: http2))

@@ -278,8 +278,8 @@ struct ResumeJudge {
             position: ask.position - overlap, end: rangeEnd ?? ask.end ?? bodyEnd(answer))
         // RFC 9110 §15.3.7 allows fewer bytes than asked for, and no more; small servers that know
         // `bytes=a-` alone send all the rest. The bytes are of the pinned version all the same.
-        if let asked = ask.end, let end = rangeEnd, end > asked {
-            plan.end = asked
+        if let requested = ask.end, let end = rangeEnd, end > requested {
+            plan.end = requested
             plan.isCutAtEnd = true
         }
         return ResumeJudgement(.append(plan))

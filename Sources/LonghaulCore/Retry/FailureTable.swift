@@ -52,11 +52,11 @@ package enum FailureTable {
 
     /// The source is not asked: its server has asked for time, or does not answer.
     static func leftAlone(_ origin: OriginMemory, now: Timestamp) -> Failure {
-        let wish = origin.pauseUntil.map { $0 - now } ?? 0
+        let pause = origin.pauseUntil.map { $0 - now } ?? 0
         return Failure(
             .transient,
             LonghaulError(.serverError, "\(origin.origin) is left alone for a while"),
-            retryAfter: wish > 0 ? wish : nil)
+            retryAfter: pause > 0 ? pause : nil)
     }
 
     /// The answer is a page in place of the file of which a part is held.

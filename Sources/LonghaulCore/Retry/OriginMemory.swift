@@ -62,8 +62,8 @@ extension OriginMemory {
                 cool(until: now + BackOff.seconds(afterFailures: step, using: &random), now: now)
             }
         }
-        if let wish = failure.retryAfter {
-            let end = now + min(wish, Limits.retryAfterMaximumSeconds)
+        if let requested = failure.retryAfter {
+            let end = now + min(requested, Limits.retryAfterMaximumSeconds)
             pauseUntil = max(pauseUntil ?? end, end)
             cool(until: end, now: now)
         }

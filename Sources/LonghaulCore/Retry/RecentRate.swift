@@ -29,7 +29,7 @@ struct RecentRate: Sendable {
 
 /// What is done about the throughput of the source in use. Pure.
 enum SourceSpeed: Hashable, Sendable {
-    case stay
+    case keep
     /// Less than the user wants: as after a stall.
     case tooSlow
     /// The source of this index was measured to be much faster.
@@ -43,6 +43,6 @@ enum SourceSpeed: Hashable, Sendable {
     static func judge(rate: Double, floor: Int64?, others: [Int: Double]) -> SourceSpeed {
         let best = others.max { ($0.value, $1.key) < ($1.value, $0.key) }
         if let best, best.value >= rate * Limits.fasterSourceFactor { return .leave(for: best.key) }
-        return floor.map { rate < Double($0) } == true ? .tooSlow : .stay
+        return floor.map { rate < Double($0) } == true ? .tooSlow : .keep
     }
 }

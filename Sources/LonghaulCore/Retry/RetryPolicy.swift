@@ -77,10 +77,10 @@ package enum RetryPolicy {
         if let deadline, now + wait >= deadline {
             wait = max(Limits.backOffMinimumSeconds, (deadline - now) / 2)
         }
-        // The server's wish is a minimum (RFC 9110 §10.2.3).
-        if let wish = failure.retryAfter {
+        // What the server asks for is a minimum (RFC 9110 §10.2.3).
+        if let requested = failure.retryAfter {
             let others = Double.random(in: Limits.afterPauseSeconds, using: &random)
-            wait = max(wait, min(wish + others, Limits.retryAfterMaximumSeconds))
+            wait = max(wait, min(requested + others, Limits.retryAfterMaximumSeconds))
         }
         let next = now + wait
         if let deadline, next >= deadline { return .fail(tooLate(failure.error)) }

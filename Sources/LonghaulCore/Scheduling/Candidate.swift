@@ -71,7 +71,7 @@ package struct Candidate: Hashable, Sendable {
         now - waitingSince > Limits.starvationSeconds
     }
 
-    /// Others go before it by the wish of a client: its age does not count.
+    /// Others go before it by the request of a client: its age does not count.
     var isPutBack: Bool { place > id.rawValue }
 
     /// An unknown size fits: a wrong guess delays other transfers and loses nothing.

@@ -53,7 +53,7 @@ extension EligibilityKey {
                         nextCheck: phase.until))
             }
         }
-        let (required, preferred) = laneNeeds
+        let (required, preferred) = conditionNeeds
         let check = ConditionCheck(conditions: snapshot.conditions)
         gate.reasons += check.unmet(required, strict: true)
         if usesNetwork, !required.network,

@@ -63,7 +63,7 @@ extension Forecast {
                 endsAt: deadline,
                 text: "it cannot start before its deadline and fails at \(shown(deadline))")
         }
-        let wishes = list(holds.preferred)
+        let preferences = list(holds.preferred)
         if holds.required.isEmpty, holds.preferred.isEmpty {
             starts = clock
             sentence =
@@ -78,7 +78,7 @@ extension Forecast {
             starts = last.map { opening.first(from: max($0, clock)) }.flatMap { latest in
                 latest < transfer.deadline ?? .distantFuture ? latest : nil
             }
-            sentence = "it starts when there is \(wishes)"
+            sentence = "it starts when there is \(preferences)"
             if let starts { sentence += ", or without at the latest at \(shown(starts))" }
         } else {
             sentence = "it starts when there is \(list(holds.required + holds.preferred))"

@@ -27,7 +27,7 @@ package struct PublishedLimits: Hashable, Codable, Sendable {
     /// The time that it was given.
     package var box: Box?
     /// The engine begins nothing: the machine sleeps or is about to, or the engine leaves.
-    package var isLyingDown = false
+    package var isSuspended = false
 
     package init() {}
 }
@@ -63,7 +63,7 @@ extension PublishedLimits {
         of candidate: Candidate, memory: OriginMemory?, running: RunningNumbers, now: Timestamp
     ) -> WaitReason {
         let since = candidate.waitingSince
-        if isLyingDown {
+        if isSuspended {
             return WaitReason(
                 .engine, required: "one that begins something",
                 current: "the machine sleeps, or this one leaves", since: since)

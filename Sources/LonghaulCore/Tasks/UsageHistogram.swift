@@ -73,8 +73,8 @@ package struct UsageHistogram: Codable, Hashable, Sendable {
         }
         // Without its first uses, the others of a day are less likely, too.
         let missed = expected[..<passed].reduce(0, +) + Limits.usagePrior
-        let presence = min(1, (Double(uses(on: day).count) + Limits.usagePrior) / missed)
-        for index in passed..<max(passed, min(96, expected.count)) { expected[index] *= presence }
+        let share = min(1, (Double(uses(on: day).count) + Limits.usagePrior) / missed)
+        for index in passed..<max(passed, min(96, expected.count)) { expected[index] *= share }
         return Array(expected[passed...])
     }
 

@@ -41,7 +41,7 @@ package struct EligibilityKey: Hashable, Sendable {
         self.init(bits: bits, windows: schedule.windows)
     }
 
-    /// The key of a transfer without any such wish.
+    /// The key of a transfer without any of them.
     package static let plain = EligibilityKey()
 
     package var usesNetwork: Bool { bits & 1 != 0 }
@@ -108,13 +108,13 @@ package struct EligibilityKey: Hashable, Sendable {
     }
 
     /// The needs of an eligibility.
-    var laneNeeds: (required: ConditionNeeds, preferred: ConditionNeeds) {
+    var conditionNeeds: (required: ConditionNeeds, preferred: ConditionNeeds) {
         (needs(2, battery: 10, fullPower: 50), needs(6, battery: 17, fullPower: 51))
     }
 
     /// The conditions that decide about an eligibility.
     package var interest: ConditionNeeds {
-        let (required, preferred) = laneNeeds
+        let (required, preferred) = conditionNeeds
         var needs = required.union(preferred)
         if usesNetwork { needs.network = true }
         // External power serves where a charge is asked for.

@@ -13,7 +13,8 @@ package enum FileNaming {
     /// The name that the URL has to which a redirect led; `nil` = none, or the same.
     static func name(redirectedTo url: String, from first: String) -> String? {
         guard let target = try? URLParts(url), let name = named(by: target),
-            let asked = try? URLParts(first), asked.lastPathSegment != target.lastPathSegment
+            let requested = try? URLParts(first),
+            requested.lastPathSegment != target.lastPathSegment
         else { return nil }
         return name
     }

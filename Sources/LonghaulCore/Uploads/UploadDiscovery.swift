@@ -109,7 +109,7 @@ enum UploadOffer: Hashable {
 
     /// - Parameter asked: The version of the draft that was asked for. A server may ignore versions
     ///   that it does not know.
-    init(_ head: ResponseHead, to asked: DraftVersion, by way: UploadProtocol) {
+    init(_ head: ResponseHead, to requested: DraftVersion, by way: UploadProtocol) {
         let named = DraftVersion(in: head.headers)
         if [401, 403, 407, 408, 429, 500, 502, 503, 504].contains(head.status) {
             // A server may refuse OPTIONS alone; the request of the file has its own answer.
@@ -118,11 +118,11 @@ enum UploadOffer: Hashable {
         } else if way == .auto, TusOffer.isMade(by: head.headers) {
             self = .tus(TusOffer(head.headers))
         } else if head.isSuccess, named != nil || head.headers.contains("Upload-Limit") {
-            self = .draft(named ?? asked, UploadSizes(head.headers))
-        } else if let named, named.number < asked.number {
+            self = .draft(named ?? requested, UploadSizes(head.headers))
+        } else if let named, named.number < requested.number {
             self = .ask(named)
         } else {
-            self = asked.older.map(UploadOffer.ask) ?? .nothing
+            self = requested.older.map(UploadOffer.ask) ?? .nothing
         }
     }
 }

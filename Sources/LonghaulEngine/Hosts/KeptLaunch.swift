@@ -19,7 +19,7 @@ struct KeptLaunch {
     /// A resident process has been told.
     var isExpirationTold = false
     /// Tasks of the launch that begin because a client has asked for it.
-    var asked: Set<TaskID> = []
+    var requested: Set<TaskID> = []
     /// Tasks of the launch that have no result yet.
     var tasks: [RunningTask] = []
     var processor = ProcessorWatch()
@@ -70,9 +70,9 @@ struct KeptLaunch {
     }
 
     /// The engine before has asked a resident process to end it.
-    mutating func resumeExpiration(_ asked: ExpirationReason?, now: Instant) {
-        guard let asked else { return }
-        expiration = asked
+    mutating func resumeExpiration(_ requested: ExpirationReason?, now: Instant) {
+        guard let requested else { return }
+        expiration = requested
         isExpired = true
         isExpirationTold = true
         endsAt = now + grace

@@ -142,12 +142,12 @@ struct RunningTask {
     let isProcessing: Bool
 
     /// - Parameter isAsked: It begins whatever it waits for, and loses nothing by it.
-    init(_ task: StoredTask, isAsked: Bool = false) {
+    init(_ task: StoredTask, isRequested: Bool = false) {
         identifier = task.request.identifier
         required = task.request.eligibility.eligibility.waived
         windows = task.request.job?.windows
         expires =
-            task.kind != .wakeUp && task.request.expiresWhenRequirementIsLost && !isAsked
+            task.kind != .wakeUp && task.request.expiresWhenRequirementIsLost && !isRequested
         isProcessing = task.kind == .processing
     }
 

@@ -129,7 +129,7 @@ struct Launches {
             var launch = KeptLaunch(
                 host: order.host, session: order.session, resident: order.resident?.id,
                 budget: order.budget, job: order.job)
-            launch.asked = tasks.asked.intersection(order.tasks)
+            launch.requested = tasks.requested.intersection(order.tasks)
             let before = launches.updateValue(launch, forKey: order.id)
             precondition(before == nil, "a launch has a number of its own")
             port.prepare(order)
@@ -194,9 +194,9 @@ struct Launches {
     /// adopts it asks again.
     private mutating func expireSimulated(now: Moment) throws(LonghaulError) {
         guard !launches.isEmpty, try !writer.store.tasks.isEmpty() else { return }
-        var asked: [StoredTask] = []
-        try writer.transaction(.relaxed) { tx in asked = try tx.tasks.simulated() }
-        for task in asked {
+        var requested: [StoredTask] = []
+        try writer.transaction(.relaxed) { tx in requested = try tx.tasks.simulated() }
+        for task in requested {
             guard let id = task.launch, launches[id]?.endsAt != nil else { continue }
             expire(id, task.isCancelled ? .cancelled : .simulated, now: now)
         }
@@ -364,7 +364,7 @@ struct Launches {
             return
         }
         kept.endsAt = now.monotonic + kept.budget
-        kept.tasks = tasks.map { RunningTask($0, isAsked: kept.asked.contains($0.id)) }
+        kept.tasks = tasks.map { RunningTask($0, isRequested: kept.requested.contains($0.id)) }
         kept.watchProcessor(from: now.monotonic)
         launches[launch.id] = kept
         journal?.launches(host, launch)
@@ -399,16 +399,16 @@ struct Launches {
                     budget: launch.deadline - launch.startedAt,
                     job: try writer.store.hosts.find(launch.host)?.settings.job)
                 var tasks: [StoredTask] = []
-                var isAsked = false
+                var isRequested = false
                 try writer.transaction(.relaxed) { tx in
                     tasks = try tx.carriedTasks.all(of: launch.id)
-                    isAsked = try tx.carriedTasks.isAsked(launch.id)
+                    isRequested = try tx.carriedTasks.isRequested(launch.id)
                 }
-                kept.tasks = tasks.map { RunningTask($0, isAsked: isAsked) }
+                kept.tasks = tasks.map { RunningTask($0, isRequested: isRequested) }
                 kept.watchProcessor(from: now.monotonic)
                 kept.endsAt = now.monotonic + max(0, left)
                 kept.isAdopted = true
-                kept.resumeExpiration(launch.asked, now: now.monotonic)
+                kept.resumeExpiration(launch.requested, now: now.monotonic)
                 launches[launch.id] = kept
             } else {
                 try writer.transaction(.durable) { tx in

@@ -7,7 +7,7 @@ struct PendingTasks {
     private let writer: StoreWriter
     private(set) var head = TaskHead()
     /// Tasks of the last head whose launch a client has asked for, and that could wait.
-    private(set) var asked: Set<TaskID> = []
+    private(set) var requested: Set<TaskID> = []
     /// Nothing is known yet of what an earlier engine has left.
     private var isFirst = true
     /// The conditions of the last decision.
@@ -52,7 +52,7 @@ struct PendingTasks {
         let comparesWorld = isWorldStale
         let wakes = hasTransfers && !hasSeenTransfers
         var found: [StoredTask] = []
-        var asked: Set<TaskID> = []
+        var requested: Set<TaskID> = []
         var loaded = TaskHead()
         try writer.transaction(.relaxed) { tx in
             let tasks = tx.tasks
@@ -75,11 +75,11 @@ struct PendingTasks {
                 conditions.hasSeen(key.interest) && key.gate(in: snapshot, now: now.wall).isOpen
             }
             found = loaded.due
-            asked = []
+            requested = []
             for task in try tasks.simulated() where task.launch == nil {
                 if found.contains(where: { $0.id == task.id }) { continue }
                 found.append(task)
-                asked.insert(task.id)
+                requested.insert(task.id)
             }
         }
         if loaded.holdsBack, let settled = snapshot.networkSettlesAt, settled > now.wall {
@@ -87,7 +87,7 @@ struct PendingTasks {
         }
         // The committed values alone count.
         head = loaded
-        self.asked = asked
+        self.requested = requested
         isFirst = false
         isWorldStale = false
         hasSeenTransfers = hasTransfers

@@ -40,17 +40,17 @@ struct IntentApplier {
             else { continue }
             let entry = activeFetch(of: work)
             let decision = IntentDecision.decide(
-                work, in: entry.map { sharing.served($0, changes) })
+                work, in: entry.map { sharing.sharedFetch($0, changes) })
             try write(decision, work, entry, tx, &changes)
         }
-        let asked = try tx.questions.askHosts(now.wall, limit: Limits.intentsPerTransaction)
+        let requested = try tx.questions.askHosts(now.wall, limit: Limits.intentsPerTransaction)
         // No further than hosts were asked: a later transfer may have to be asked about first.
         let promoted = try tx.timers.promoteDue(
-            now.wall, limit: Limits.intentsPerTransaction - asked)
+            now.wall, limit: Limits.intentsPerTransaction - requested)
         let isMoreExpired = try expire(tx, &changes)
         let waivers = PreferenceWaivers(origins: origins, now: now.wall)
         let areMoreWaived = try waivers.apply(tx, limit: Limits.intentsPerTransaction)
-        if areMoreWaived || asked + promoted == Limits.intentsPerTransaction || isMoreExpired {
+        if areMoreWaived || requested + promoted == Limits.intentsPerTransaction || isMoreExpired {
             changes.isIncomplete = true
         }
         changes.departing = Set(changes.departures.filter { !$0.1.goesBack }.map(\.0))
@@ -83,7 +83,7 @@ struct IntentApplier {
             else { continue }
             let entry = activeFetch(of: work)
             let decision = IntentDecision.decideExpired(
-                work, in: entry.map { sharing.served($0, changes) })
+                work, in: entry.map { sharing.sharedFetch($0, changes) })
             try write(decision, work, entry, tx, &changes)
         }
         return expired.count == limit

@@ -21,7 +21,7 @@ enum IntentDecision: Hashable {
     case share(SharedChange)
 
     /// - Parameter fetch: The one in memory that serves it; `nil` = it does not run.
-    static func decide(_ work: TransferWork, in fetch: ServedFetch?) -> IntentDecision {
+    static func decide(_ work: TransferWork, in fetch: SharedFetch?) -> IntentDecision {
         guard let fetch else { return decideIdle(work) }
         if fetch.subscribers.isShared, fetch.subscribers[work.id] != nil {
             return SharedChange.decide(work, in: fetch).map(IntentDecision.share) ?? .nothing
@@ -39,7 +39,7 @@ enum IntentDecision: Hashable {
     }
 
     /// The decision for a transfer whose deadline has passed.
-    static func decideExpired(_ work: TransferWork, in fetch: ServedFetch?) -> IntentDecision {
+    static func decideExpired(_ work: TransferWork, in fetch: SharedFetch?) -> IntentDecision {
         guard let fetch else { return .fail }
         guard fetch.subscribers.isShared, fetch.subscribers[work.id] != nil else {
             return .leave(.expire)
@@ -66,7 +66,7 @@ enum IntentDecision: Hashable {
     }
 
     private static func departure(
-        for work: TransferWork, _ fetch: ServedFetch
+        for work: TransferWork, _ fetch: SharedFetch
     ) -> FetchDeparture? {
         switch work.want {
         case .cancel: .cancel(keepingBytes: false)
@@ -84,7 +84,7 @@ extension TransferRequest {
     /// Tells whether a fetch may adopt these settings as it goes on: they differ from `other` in
     /// nothing that decides what is requested. The new eligibility decides whether the fetch may
     /// run now.
-    fileprivate func canContinue(as other: TransferRequest, _ fetch: ServedFetch) -> Bool {
+    fileprivate func canContinue(as other: TransferRequest, _ fetch: SharedFetch) -> Bool {
         var old = other
         for field in RequestField.adopted where !field.isSame(self, old) {
             field.copy(self, &old)

@@ -155,11 +155,11 @@ package struct EngineJournal: Sendable {
         value.map { "\($0)" } ?? "unknown"
     }
 
-    func liesDown() {
+    func suspends() {
         logger.notice("the machine goes to sleep: everything is saved first")
     }
 
-    func getsUp() {
+    func resumes() {
         logger.notice("the machine is awake")
     }
 

@@ -8,7 +8,7 @@ struct EngineLife {
     private let engine: Engine
     private let wire: TransportPool
     private var rates: RatePlan
-    private let attendant: (any ServiceNotifier)?
+    private let notifier: (any ServiceNotifier)?
     private var rate: Int64?
     private var rateSince = Timestamp(milliseconds: .min)
     private var rateUntil: Timestamp?
@@ -23,7 +23,7 @@ struct EngineLife {
     #endif
 
     init(
-        engine: Engine, wire: TransportPool, rates: RatePlan, attendant: (any ServiceNotifier)?,
+        engine: Engine, wire: TransportPool, rates: RatePlan, notifier: (any ServiceNotifier)?,
         room: WALReserve, copy: DailyCopy
     ) {
         self.copy = copy
@@ -31,12 +31,12 @@ struct EngineLife {
         self.engine = engine
         self.wire = wire
         self.rates = rates
-        self.attendant = attendant
+        self.notifier = notifier
     }
 
     mutating func begin() {
         room.keep()
-        attendant?.isReady(now: SystemClock.now().monotonic)
+        notifier?.isReady(now: SystemClock.now().monotonic)
     }
 
     mutating func adjust(_ tuning: EngineTuning) {
@@ -45,7 +45,7 @@ struct EngineLife {
         rates = tuning.rates
         looksAtRate = true
         engine.journal?.adjusted(tuning)
-        attendant?.isAdjusted()
+        notifier?.isAdjusted()
     }
 
     /// Returns whether the engine is to leave: the machine goes down.
@@ -71,7 +71,7 @@ struct EngineLife {
         let wakes = [
             holdRate(now: now),
             sleep.afterTurn(engine, isQuiet: outcome.isQuiet, conditions, now: now),
-            attendant?.turned(active: engine.activeCount, now: now.monotonic), copy.nextLook,
+            notifier?.turned(active: engine.activeCount, now: now.monotonic), copy.nextLook,
         ]
         return wakes.compactMap { $0 }.min().map { max(0, $0 - now.monotonic) }
     }
@@ -96,7 +96,7 @@ struct EngineLife {
     mutating func leave() {
         if isLeaving { return }
         isLeaving = true
-        attendant?.isLeaving()
+        notifier?.isLeaving()
     }
 
     mutating func end(_ reason: EngineReport.StoppedBy) {

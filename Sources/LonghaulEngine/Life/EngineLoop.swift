@@ -9,9 +9,9 @@ package final class EngineLoop: Sendable {
     private let store: Store
     private let directory: String
     private let holder: EngineHolder
-    private let orders: StopConditions
+    private let stopConditions: StopConditions
     private let transport: TransportConfiguration
-    private let attendant: (any ServiceNotifier)?
+    private let notifier: (any ServiceNotifier)?
     private let journal: EngineJournal?
     private let leaving: LeavingWatch?
     private let onFailure: (@Sendable (EngineFailure) -> Void)?
@@ -26,18 +26,18 @@ package final class EngineLoop: Sendable {
     }
 
     package init(
-        store: Store, directory: String, holder: EngineHolder, orders: StopConditions,
+        store: Store, directory: String, holder: EngineHolder, stopConditions: StopConditions,
         transport: TransportConfiguration = TransportConfiguration(),
-        attendant: (any ServiceNotifier)? = nil, journal: EngineJournal? = nil,
+        notifier: (any ServiceNotifier)? = nil, journal: EngineJournal? = nil,
         leaving: LeavingWatch? = nil, onFailure: (@Sendable (EngineFailure) -> Void)? = nil,
         times: EngineTimes? = nil
     ) {
         self.store = store
         self.directory = directory
         self.holder = holder
-        self.orders = orders
+        self.stopConditions = stopConditions
         self.transport = transport
-        self.attendant = attendant
+        self.notifier = notifier
         self.journal = journal
         self.leaving = leaving
         self.onFailure = onFailure
@@ -92,23 +92,24 @@ package final class EngineLoop: Sendable {
         var random = SystemRandom()
         let engine = Engine(
             store: store, epoch: epoch, files: files, wire: wire, hosts: hosts, times: times,
-            policy: SchedulerPolicy(limits: orders.tuning.limits), scope: orders.scope,
+            policy: SchedulerPolicy(limits: stopConditions.tuning.limits),
+            scope: stopConditions.scope,
             time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC),
             watching: ConditionNeeds(), seed: random.next())
-        engine.adjust(orders.tuning)
+        engine.adjust(stopConditions.tuning)
         engine.bootID = bootID
         engine.journal = journal
         engine.onFailure = onFailure
         engine.prefetch.partFilesMax = min(Limits.openPartFiles, OwnProcess.openFilesMax / 2)
         engine.prefetch.partFilesCap = max(1, EngineLoop.openFilesLeft / 2)
         journal?.starts(holder.mode, epoch: epoch.rawValue)
-        if let seconds = orders.maxSeconds {
+        if let seconds = stopConditions.maxSeconds {
             engine.limitTime(
-                to: seconds, from: started.monotonic, unresumable: orders.unresumable)
+                to: seconds, from: started.monotonic, unresumable: stopConditions.unresumable)
         }
         try engine.recover(now: SystemClock.now())
         var life = EngineLife(
-            engine: engine, wire: wire, rates: orders.tuning.rates, attendant: attendant,
+            engine: engine, wire: wire, rates: stopConditions.tuning.rates, notifier: notifier,
             room: WALReserve(ofLog: store.location.log),
             copy: DailyCopy(of: store, now: started.monotonic))
         life.begin()
@@ -128,7 +129,7 @@ package final class EngineLoop: Sendable {
 
     private func wire() -> TransportPool {
         var transport = transport
-        transport.setLimitsPerOrigin(orders.tuning.limits)
+        transport.setLimitsPerOrigin(stopConditions.tuning.limits)
         transport.bound(connections: max(1, EngineLoop.openFilesLeft / 4))
         let mailbox = mailbox
         return TransportPool(configuration: transport) { facts in
@@ -167,7 +168,7 @@ package final class EngineLoop: Sendable {
         }
         defer { workers.stop() }
         let files = try files(on: workers)
-        var scope = orders.scope
+        var scope = stopConditions.scope
         scope.startsNothing = true
         let engine = Engine(
             store: store, epoch: epoch, files: files, wire: NoWire(), scope: scope, seed: 0)
@@ -200,7 +201,7 @@ package final class EngineLoop: Sendable {
         of engine: Engine, since started: Moment, _ conditions: any ConditionsPort,
         _ life: inout EngineLife
     ) throws(LonghaulError) -> EngineReport.StoppedBy {
-        var watch = StopCheck(orders: orders, started: started.monotonic)
+        var watch = StopCheck(stopConditions: stopConditions, started: started.monotonic)
         var version = try store.dataVersion()
         var watched = ConditionNeeds()
         var machine = MachineFacts(bootID: bootID)
@@ -232,7 +233,9 @@ package final class EngineLoop: Sendable {
                     leaving?.begin()
                     engine.beginLeaving(now: now)
                     // A stop counts for all that was wanted before.
-                    if reason == .signal, holder.stays { _ = try store.settings.removeEngineWish() }
+                    if reason == .signal, holder.stays {
+                        _ = try store.settings.withdrawEngine()
+                    }
                 }
                 let last = try engine.turn([], now: now)
                 // The time of the engine is over. Whatever cannot be recorded is recovered, as
@@ -240,7 +243,7 @@ package final class EngineLoop: Sendable {
                 if let error = engine.commitError { throw error }
                 // `run` waits for the hosts that it has started, within the budget of each.
                 let waits =
-                    orders.untilDrained && reason != .signal && last.hosts.isBusy
+                    stopConditions.untilDrained && reason != .signal && last.hosts.isBusy
                 if last.isQuiet, !waits { return reason }
                 messages = mailbox.take(within: 0.5)
                 continue

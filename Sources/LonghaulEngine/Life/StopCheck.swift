@@ -3,7 +3,7 @@ internal import LonghaulStore
 
 /// Compares what the engine has done with what it was started for.
 struct StopCheck {
-    let orders: StopConditions
+    let stopConditions: StopConditions
     let started: Instant
     var reason: EngineReport.StoppedBy?
     private var idleSince: Instant?
@@ -12,10 +12,10 @@ struct StopCheck {
     private var isPastEnd = false
     private var patience: DrainTimeout
 
-    init(orders: StopConditions, started: Instant) {
-        self.orders = orders
+    init(stopConditions: StopConditions, started: Instant) {
+        self.stopConditions = stopConditions
         self.started = started
-        awaited = AwaitedEnds(orders.until ?? [])
+        awaited = AwaitedEnds(stopConditions.until ?? [])
         patience = DrainTimeout(started: started)
     }
 
@@ -26,27 +26,27 @@ struct StopCheck {
     ) throws(LonghaulError) -> Double? {
         if reason != nil { return nil }
         var wake = outcome.wakeAt
-        if let seconds = orders.maxSeconds {
+        if let seconds = stopConditions.maxSeconds {
             let end = started + seconds
             // Another turn follows at once, for what leaves the wire then.
             if !isPastEnd { wake = min(wake ?? end, end) }
             if now.monotonic >= end, !finishesUnresumable(engine, now: now) { reason = .maxTime }
         }
-        if let bytes = orders.maxBytes, engine.bytesReceived >= bytes { reason = .maxBytes }
-        if orders.until != nil, !engine.isAborting, try haveEnded(engine, store, now: now) {
+        if let bytes = stopConditions.maxBytes, engine.bytesReceived >= bytes { reason = .maxBytes }
+        if stopConditions.until != nil, !engine.isAborting, try haveEnded(engine, store, now: now) {
             reason = .drained
         }
-        if orders.untilDrained, try isDrained(engine, outcome, store, now: now) {
+        if stopConditions.untilDrained, try isDrained(engine, outcome, store, now: now) {
             reason = .drained
         }
-        if let seconds = orders.exitWhenIdle {
+        if let seconds = stopConditions.exitWhenIdle {
             if outcome.isDrained, outcome.nextReady == nil, !outcome.waitsForConditions,
                 !outcome.hosts.hasPendingTasks,
                 !isHostDue(outcome, within: Limits.hostWaitedForSeconds, now: now)
             {
                 // Fulfilled, as far as it can be. What came since the turn is seen by the next one,
                 // which there is in any case before the engine leaves.
-                if idleSince == nil { _ = try store.settings.removeEngineWish() }
+                if idleSince == nil { _ = try store.settings.withdrawEngine() }
                 let since = idleSince ?? now.monotonic
                 if idleSince != nil, now.monotonic >= since + seconds { reason = .drained }
                 idleSince = since
@@ -60,10 +60,10 @@ struct StopCheck {
 
     /// After the end of the box: whether what cannot be resumed exceeds it.
     private mutating func finishesUnresumable(_ engine: Engine, now: Moment) -> Bool {
-        guard engine.hasUnresumable(orders.unresumable) else { return false }
+        guard engine.hasUnresumable(stopConditions.unresumable) else { return false }
         if !isPastEnd {
             isPastEnd = true
-            engine.finishUnresumable(orders.unresumable, now: now)
+            engine.finishUnresumable(stopConditions.unresumable, now: now)
         }
         return true
     }
@@ -74,7 +74,7 @@ struct StopCheck {
         guard outcome.isDrained else { return false }
         if isHostDue(outcome, within: Limits.hostDueSeconds, now: now) { return false }
         guard let next = outcome.nextReady else { return true }
-        if let seconds = orders.maxSeconds {
+        if let seconds = stopConditions.maxSeconds {
             return now.monotonic + (next - now.wall) > started + seconds
         }
         let gain = DrainTimeout.Gain(

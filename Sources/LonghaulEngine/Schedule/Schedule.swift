@@ -72,7 +72,7 @@ struct Schedule {
         var limits = PublishedLimits()
         limits.limits = policy.limits
         limits.onlyDiscretionary = scope.onlyDiscretionary
-        limits.isLyingDown = isLeaving
+        limits.isSuspended = isLeaving
         limits.box = box.map {
             PublishedLimits.Box(
                 seconds: $0.seconds, endsAt: now.wall + ($0.ends - now.monotonic),

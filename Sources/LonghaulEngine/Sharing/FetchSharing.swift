@@ -123,9 +123,9 @@ struct FetchSharing {
     // MARK: - Changed intents of those that share
 
     /// The facts by which the transfers of this fetch are decided about.
-    func served(_ entry: ActiveFetch, _ changes: TurnChanges) -> ServedFetch {
+    func sharedFetch(_ entry: ActiveFetch, _ changes: TurnChanges) -> SharedFetch {
         entry.readBoard(files, now: now)
-        return ServedFetch(entry, subscribers(of: entry, changes))
+        return SharedFetch(entry, subscribers(of: entry, changes))
     }
 
     func write(

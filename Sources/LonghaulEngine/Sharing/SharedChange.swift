@@ -2,7 +2,7 @@ internal import LonghaulCore
 internal import LonghaulStore
 
 /// A fetch in memory, as decisions about its transfers see it.
-struct ServedFetch {
+struct SharedFetch {
     /// The subscribers as the open transaction has left them.
     var subscribers: Subscribers
     /// The totals, with the bytes that have come so far.
@@ -21,7 +21,7 @@ struct ServedFetch {
     var isBeingCancelled = false
 }
 
-extension ServedFetch {
+extension SharedFetch {
     init(_ entry: ActiveFetch, _ subscribers: Subscribers) {
         let machine = entry.machine
         self.init(
@@ -66,7 +66,7 @@ struct SharedChange: Hashable {
     var departure: FetchDeparture?
 
     /// `nil` = nothing changes: its end is too near, or it cannot join any more.
-    static func decide(_ work: TransferWork, in fetch: ServedFetch) -> SharedChange? {
+    static func decide(_ work: TransferWork, in fetch: SharedFetch) -> SharedChange? {
         guard let old = fetch.subscribers[work.id] else { return nil }
         switch work.want {
         case .cancel, .cancelKeepingBytes: return leaving(work, fetch, .cancelled)
@@ -88,7 +88,7 @@ struct SharedChange: Hashable {
 
     /// A transfer leaves and the others go on.
     static func leaving(
-        _ work: TransferWork, _ fetch: ServedFetch, _ outcome: Outcome
+        _ work: TransferWork, _ fetch: SharedFetch, _ outcome: Outcome
     ) -> SharedChange? {
         let leads = work.id == fetch.subscribers.leader.id
         if leads, fetch.isEnding, !fetch.isSharing || outcome == .expired { return nil }
@@ -107,7 +107,7 @@ struct SharedChange: Hashable {
     }
 
     /// A paused transfer keeps its part in the bytes, and does not keep the fetch going.
-    private static func pausing(_ old: Subscriber, _ fetch: ServedFetch) -> SharedChange? {
+    private static func pausing(_ old: Subscriber, _ fetch: SharedFetch) -> SharedChange? {
         let leads = old.id == fetch.subscribers.leader.id
         if leads, fetch.isEnding { return nil }
         var subscriber = old

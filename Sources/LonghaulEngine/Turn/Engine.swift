@@ -153,7 +153,7 @@ package final class Engine {
     /// The machine is about to sleep: everything leaves the wire, checkpointed and durable, and
     /// nothing starts before ``resume(now:)``. Done when a turn is quiet.
     package func suspend(now: Moment) {
-        journal?.liesDown()
+        journal?.suspends()
         beginLeaving(now: now)
         // Going back to the queue is not durable otherwise: a battery may run out during the sleep.
         pending.durable = true
@@ -164,7 +164,7 @@ package final class Engine {
 
     /// Everything is checked again: much may have changed meanwhile.
     package func resume(now: Moment) {
-        journal?.getsUp()
+        journal?.resumes()
         schedule.isLeaving = false
         effects.aborts.markStale()
         schedule.mustPublish = true

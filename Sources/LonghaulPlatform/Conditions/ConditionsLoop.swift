@@ -5,9 +5,9 @@ internal import LonghaulCore
 /// The thread of a ``ConditionsWatch``. It owns the bus connection and the kernel's sockets, sleeps
 /// until one of them is readable, and publishes the conditions.
 final class ConditionsLoop {
-    private let orders: ConditionOrders
+    private let commands: ConditionCommands
     private let snapshot: ConditionContext
-    private var wants: ConditionOrders.Wants
+    private var wants: ConditionCommands.Wants
 
     // The services hold unowned references to the bus, so the bus is released first.
     private let (upower, profiles) = (UPower(), PowerProfiles())
@@ -26,21 +26,21 @@ final class ConditionsLoop {
     private var identity: NetworkIdentity?
     private var reportedLock = DelayLockState.pending
 
-    init(_ orders: ConditionOrders, _ snapshot: ConditionContext) {
-        self.orders = orders
+    init(_ commands: ConditionCommands, _ snapshot: ConditionContext) {
+        self.commands = commands
         self.snapshot = snapshot
         retry = BusRetry(snapshot.busRetrySeconds)
         idle = IdleSampler(snapshot)
-        wants = orders.wants
+        wants = commands.wants
         login.onEvent = { [unowned self] event in
-            if wants.interest.contains(.machineEvents) { return orders.tell(event) }
-            if case .didWake = event, wants.interest.contains(.wakes) { orders.tell(event) }
+            if wants.interest.contains(.machineEvents) { return commands.tell(event) }
+            if case .didWake = event, wants.interest.contains(.wakes) { commands.tell(event) }
         }
     }
 
     /// Returns when a stop was requested.
     func run() {
-        while let next = orders.removeWants() {
+        while let next = commands.removeWants() {
             let now = SystemClock.now()
             wants = next
             if next.looksAnew { lookAnew(now.monotonic) }
@@ -150,11 +150,11 @@ final class ConditionsLoop {
     private func followMachine(_ now: Instant) {
         let mounts = machine.follow(
             mountTable: wants.interest.contains(.mounts) ? snapshot.mountTable : nil)
-        if let mounts { orders.tell(.mounts(mounts)) }
+        if let mounts { commands.tell(.mounts(mounts)) }
         // logind tells it; without it the clocks do, when they are compared.
         let isCompared = wants.interest.contains(.wakes) && login.isIdle == nil
         if machine.compareClocks(every: isCompared ? snapshot.sleepSampleSeconds : nil, now: now) {
-            orders.tell(.didWake)
+            commands.tell(.didWake)
         }
     }
 
@@ -225,10 +225,10 @@ final class ConditionsLoop {
         if interest.contains(.network) { shown.network = seen.network }
         if interest.contains(.idle) { shown.isIdle = seen.isIdle }
         if interest.contains(.saver) { shown.savesPower = seen.savesPower }
-        orders.tell(wants.overrides.apply(to: shown), wants, complete: isRead)
+        commands.tell(wants.overrides.apply(to: shown), wants, complete: isRead)
         if delayLock != reportedLock {
             reportedLock = delayLock
-            orders.report(delayLock)
+            commands.report(delayLock)
         }
     }
 
@@ -248,23 +248,23 @@ final class ConditionsLoop {
     // MARK: - Sleep
 
     private func sleep(_ now: Instant) {
-        var asked = [pollfd(fd: orders.descriptor, events: Int16(POLLIN), revents: 0)]
+        var polled = [pollfd(fd: commands.descriptor, events: Int16(POLLIN), revents: 0)]
         // poll(2) ignores a negative descriptor.
-        asked.append(pollfd(fd: bus?.descriptor ?? -1, events: bus?.events ?? 0, revents: 0))
-        asked.append(pollfd(fd: power?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
-        asked.append(pollfd(fd: network?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
-        asked.append(
+        polled.append(pollfd(fd: bus?.descriptor ?? -1, events: bus?.events ?? 0, revents: 0))
+        polled.append(pollfd(fd: power?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
+        polled.append(pollfd(fd: network?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
+        polled.append(
             pollfd(fd: machine.descriptor ?? -1, events: Int16(POLLERR | POLLPRI), revents: 0))
-        let answer = poll(&asked, nfds_t(asked.count), milliseconds(now))
+        let answer = poll(&polled, nfds_t(polled.count), milliseconds(now))
         if answer < 0 {
             // If memory is short, poll may fail for a while (ENOMEM).
             if Glibc.errno != EINTR { usleep(100_000) }
             return
         }
-        if asked[2].revents != 0 { power?.receive() }
-        if asked[3].revents != 0 { network?.receive(now: SystemClock.now().monotonic) }
-        if asked[4].revents != 0, let mounts = machine.receive() {
-            orders.tell(.mounts(mounts))
+        if polled[2].revents != 0 { power?.receive() }
+        if polled[3].revents != 0 { network?.receive(now: SystemClock.now().monotonic) }
+        if polled[4].revents != 0, let mounts = machine.receive() {
+            commands.tell(.mounts(mounts))
         }
     }
 

@@ -7,7 +7,7 @@ package import LonghaulCore
 /// condition, and only without the service that notifies of changes: see ``ConditionContext``. With
 /// an empty interest it holds no connection and never wakes.
 package final class ConditionsWatch: Sendable {
-    private let orders: ConditionOrders
+    private let commands: ConditionCommands
     private let thread: SystemThread
 
     /// Starts to watch.
@@ -28,21 +28,21 @@ package final class ConditionsWatch: Sendable {
         onEvent: @escaping @Sendable (MachineEvent) -> Void = { _ in },
         onDelayLock: @escaping @Sendable (DelayLockState) -> Void = { _ in }
     ) throws(SystemFailure) -> ConditionsWatch {
-        let orders = try ConditionOrders(
+        let commands = try ConditionCommands(
             onChange: onChange, onEvent: onEvent, onDelayLock: onDelayLock)
-        orders.change { wants in
+        commands.change { wants in
             wants.interest = interest
             wants.overrides = overrides
         }
-        return try ConditionsWatch(orders, snapshot)
+        return try ConditionsWatch(commands, snapshot)
     }
 
     private init(
-        _ orders: ConditionOrders, _ snapshot: ConditionContext
+        _ commands: ConditionCommands, _ snapshot: ConditionContext
     ) throws(SystemFailure) {
-        self.orders = orders
+        self.commands = commands
         thread = try SystemThread(name: "longhaul-cond") {
-            ConditionsLoop(orders, snapshot).run()
+            ConditionsLoop(commands, snapshot).run()
         }
     }
 
@@ -51,24 +51,24 @@ package final class ConditionsWatch: Sendable {
     }
 
     /// The values last passed to `onChange`; all unknown before the first call.
-    package var current: Conditions { orders.conditions }
+    package var current: Conditions { commands.conditions }
 
     /// Waits until every source has answered the present interest, at most so many seconds, and
     /// returns what is known then. For one caller at a time.
     package func read(within seconds: Double) -> Conditions {
-        orders.waitUntilRead(within: seconds)
+        commands.waitUntilRead(within: seconds)
         return current
     }
 
     /// Sets the conditions to read from now on.
     package func setInterest(_ interest: ConditionInterest) {
-        orders.change { $0.interest = interest }
+        commands.change { $0.interest = interest }
     }
 
     /// Delays sleep and shutdown from now on for this reason, which logind shows, and reads nothing
     /// else. Another reason than before takes the lock anew.
     package func delayMachine(reason: String) {
-        orders.change { wants in
+        commands.change { wants in
             wants.interest = .machineEvents
             wants.delayReason = reason
         }
@@ -77,7 +77,7 @@ package final class ConditionsWatch: Sendable {
     /// Keeps the machine, while nobody uses it, from going to sleep for this reason, which logind
     /// shows, and reads nothing else. Sleep that a user asks for is not delayed.
     package func keepMachineAwake(reason: String) {
-        orders.change { wants in
+        commands.change { wants in
             wants.interest = .stayAwake
             wants.awakeReason = reason
         }
@@ -85,20 +85,20 @@ package final class ConditionsWatch: Sendable {
 
     /// Sets the overrides from now on.
     package func setOverrides(_ overrides: ConditionOverrides) {
-        orders.change { $0.overrides = overrides }
+        commands.change { $0.overrides = overrides }
     }
 
     /// Reads again the conditions without notification, and tries again to connect to a missing
     /// bus.
     package func lookAnew() {
-        orders.change { $0.looksAnew = true }
+        commands.change { $0.looksAnew = true }
     }
 
     /// Ends the thread. When it returns, no callback runs any more, and the machine waits for this
     /// process only because of permits that were handed out. A callback may call it: that callback
     /// is then the last one.
     package func stop() {
-        orders.stop()
+        commands.stop()
         thread.join()
     }
 }

@@ -7,7 +7,7 @@ final class NetworkService {
     let service: BusService
     private let object: BusObject
     /// The interface of the last query, and whether NetworkManager leaves it unmanaged.
-    private var asked: String?
+    private var requested: String?
     private var isUnmanaged = false
     /// The active connection that was asked last for its UUID, which stays the same from one
     /// activation to the next.
@@ -46,16 +46,16 @@ final class NetworkService {
     /// whether it manages the interface of the kernel's default route.
     func consult(_ bus: BusConnection, about interface: String?) {
         guard said == .offline, let interface else { return forget() }
-        guard asked != interface else { return }
+        guard requested != interface else { return }
         forget()
-        asked = interface
+        requested = interface
         var call = BusConnection.Call(
             destination: Self.name, path: Self.path, interface: Self.name,
             member: "GetDeviceByIpIface")
         call.arguments = .texts(interface)
         // If the call fails, the connection is about to end; the same below.
         try? bus.call(call) { [unowned self, unowned bus] reply in
-            guard asked == interface else { return }
+            guard requested == interface else { return }
             isUnmanaged = reply.errorName == Self.name + ".UnknownDevice"
             if let device = reply.path() { consult(bus, device, of: interface) }
         }
@@ -76,7 +76,7 @@ final class NetworkService {
 
     private func consult(_ bus: BusConnection, _ device: String, of interface: String) {
         get("Managed", of: device, Self.name + ".Device", bus) { [unowned self] reply in
-            guard asked == interface, reply.errorName == nil else { return }
+            guard requested == interface, reply.errorName == nil else { return }
             isUnmanaged = reply.variant()?.flag == false
         }
     }
@@ -93,7 +93,7 @@ final class NetworkService {
     }
 
     private func forget() {
-        asked = nil
+        requested = nil
         isUnmanaged = false
     }
 }

@@ -59,9 +59,9 @@ package final class FileDigest: Sendable {
             byteCount: Limits.digestPieceBytes, alignment: 4_096)
         defer { buffer.deallocate() }
         while state.position < offset, !shouldStop(state.position) {
-            let asked = Int(min(Int64(Limits.digestPieceBytes), offset - state.position))
+            let requested = Int(min(Int64(Limits.digestPieceBytes), offset - state.position))
             let got = uninterrupted {
-                pread(descriptor, buffer.baseAddress, asked, off_t(state.position))
+                pread(descriptor, buffer.baseAddress, requested, off_t(state.position))
             }
             if got < 0 { throw .last("pread", path) }
             if got == 0 { throw SystemFailure(operation: "pread", path: path, errno: ENODATA) }

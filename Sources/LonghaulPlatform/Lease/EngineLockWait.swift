@@ -68,13 +68,13 @@ package final class EngineLockWait: Sendable {
 
     private func wait(_ watch: Descriptor?, milliseconds: Int64) -> Woken {
         // poll(2) ignores a negative descriptor.
-        var asked = [
+        var polled = [
             pollfd(fd: cancellation.number, events: Int16(POLLIN), revents: 0),
             pollfd(fd: watch?.number ?? -1, events: Int16(POLLIN), revents: 0),
         ]
         // An interrupted poll counts as no event: the caller tries again and waits.
-        if poll(&asked, 2, Int32(milliseconds)) <= 0 { return .nothing }
-        if asked[0].revents != 0 { return .cancelled }
+        if poll(&polled, 2, Int32(milliseconds)) <= 0 { return .nothing }
+        if polled[0].revents != 0 { return .cancelled }
         if let watch {
             var events = [UInt8](repeating: 0, count: 4_096)
             while read(watch.number, &events, events.count) > 0 {}

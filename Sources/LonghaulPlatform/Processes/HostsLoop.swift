@@ -4,7 +4,7 @@ internal import LonghaulCore
 
 /// The thread of ``HostsWatch``; all members are called on it.
 package final class HostsLoop {
-    private let orders: HostOrders
+    private let commands: HostCommands
     /// The state directory.
     package let home: DirectoryHandle
     private let keeping: Int
@@ -24,10 +24,10 @@ package final class HostsLoop {
     }
 
     init(
-        _ orders: HostOrders, home: DirectoryHandle, keeping: Int,
+        _ commands: HostCommands, home: DirectoryHandle, keeping: Int,
         notice: @escaping @Sendable (HostNotice) -> Void
     ) {
-        self.orders = orders
+        self.commands = commands
         self.home = home
         self.keeping = keeping
         self.notice = notice
@@ -59,8 +59,8 @@ package final class HostsLoop {
     package func discard(_ id: Int64) {
         guard let launch = launches.removeValue(forKey: id) else { return }
         launch.process.abandon()
-        var asked = pollfd(fd: launch.process.end.number, events: Int16(POLLIN), revents: 0)
-        _ = poll(&asked, 1, 1_000)
+        var polled = pollfd(fd: launch.process.end.number, events: Int16(POLLIN), revents: 0)
+        _ = poll(&polled, 1, 1_000)
         _ = launch.process.reap()
     }
 
@@ -98,7 +98,7 @@ package final class HostsLoop {
 
     func run() {
         while true {
-            guard let bodies = orders.removeFirst() else { return }
+            guard let bodies = commands.removeFirst() else { return }
             for body in bodies { body(self) }
             wait()
         }
@@ -107,8 +107,8 @@ package final class HostsLoop {
     private func wait() {
         let now = lh_clock_boottime()
         let ids = launches.keys.sorted()
-        var asked = [
-            pollfd(fd: orders.wake.number, events: Int16(POLLIN), revents: 0),
+        var polled = [
+            pollfd(fd: commands.wake.number, events: Int16(POLLIN), revents: 0),
             pollfd(fd: attachments?.number ?? -1, events: Int16(POLLIN), revents: 0),
         ]
         var pause: Int64 = -1
@@ -122,20 +122,20 @@ package final class HostsLoop {
             let process = launch.process
             let streams = mayRead ? [process.output, process.errors] : [nil, nil]
             for descriptor in [process.end] + streams {
-                asked.append(
+                polled.append(
                     pollfd(fd: descriptor?.number ?? -1, events: Int16(POLLIN), revents: 0))
             }
         }
-        if poll(&asked, nfds_t(asked.count), Int32(pause)) < 0 {
+        if poll(&polled, nfds_t(polled.count), Int32(pause)) < 0 {
             if Glibc.errno != EINTR { usleep(100_000) }
             return
         }
-        if asked[1].revents != 0 { noteAttachments() }
+        if polled[1].revents != 0 { noteAttachments() }
         for (index, id) in ids.enumerated() {
             let at = 2 + index * 3
-            if asked[at + 1].revents != 0 { read(id, isOutput: true, asked[at + 1].revents) }
-            if asked[at + 2].revents != 0 { read(id, isOutput: false, asked[at + 2].revents) }
-            if asked[at].revents != 0 { finish(id) }
+            if polled[at + 1].revents != 0 { read(id, isOutput: true, polled[at + 1].revents) }
+            if polled[at + 2].revents != 0 { read(id, isOutput: false, polled[at + 2].revents) }
+            if polled[at].revents != 0 { finish(id) }
         }
     }
 

@@ -15,7 +15,7 @@ package enum HostNotice: Sendable {
 /// Makes, watches and ends the processes of launches, on a thread of its own that sleeps until an
 /// event arrives.
 package final class HostsWatch: Sendable {
-    private let orders: HostOrders
+    private let commands: HostCommands
     private let thread: SystemThread
 
     /// - Parameters:
@@ -24,11 +24,11 @@ package final class HostsWatch: Sendable {
     package init(
         directory: String, keeping: Int, notice: @escaping @Sendable (HostNotice) -> Void
     ) throws(SystemFailure) {
-        let orders = HostOrders(try check(lh_eventfd(), "eventfd", directory))
+        let commands = HostCommands(try check(lh_eventfd(), "eventfd", directory))
         let home = try DirectoryHandle(opening: directory)
-        self.orders = orders
+        self.commands = commands
         thread = try SystemThread(name: "longhaul-hosts") {
-            HostsLoop(orders, home: home, keeping: keeping, notice: notice).run()
+            HostsLoop(commands, home: home, keeping: keeping, notice: notice).run()
         }
     }
 
@@ -42,18 +42,18 @@ package final class HostsWatch: Sendable {
 
     /// Runs `body` on the thread, in order with all other requests.
     package func perform(_ body: @escaping @Sendable (HostsLoop) -> Void) {
-        orders.put(body)
+        commands.put(body)
     }
 
     /// Ends the thread. Processes that have begun go on; a process that has not begun never does.
     package func stop() {
-        orders.stop()
+        commands.stop()
         thread.join()
     }
 }
 
 /// The requests to the thread.
-final class HostOrders: Sendable {
+final class HostCommands: Sendable {
     let wake: Descriptor
     private let state = Mutex(State())
 

@@ -94,16 +94,16 @@ package final class SignalTrap: Sendable {
     private static func listen(
         _ readEnd: Descriptor, _ stopping: Descriptor, _ onSignal: @Sendable (Int32) -> Void
     ) {
-        var asked = [
+        var polled = [
             pollfd(fd: stopping.number, events: Int16(POLLIN), revents: 0),
             pollfd(fd: readEnd.number, events: Int16(POLLIN), revents: 0),
         ]
         while true {
-            if poll(&asked, 2, -1) < 0 {
+            if poll(&polled, 2, -1) < 0 {
                 if Glibc.errno != EINTR { usleep(100_000) }
                 continue
             }
-            if asked[0].revents != 0 { return }
+            if polled[0].revents != 0 { return }
             var byte: UInt8 = 0
             while read(readEnd.number, &byte, 1) == 1 { onSignal(Int32(byte)) }
         }

@@ -45,20 +45,20 @@ package final class CommitWatch: Sendable {
         var left = seconds
         if watch == nil { left = min(left ?? .infinity, Limits.commitPollSeconds) }
         // poll(2) ignores a negative descriptor.
-        var asked = [
+        var polled = [
             pollfd(fd: calling.number, events: Int16(POLLIN), revents: 0),
             pollfd(fd: watch?.number ?? -1, events: Int16(POLLIN), revents: 0),
         ]
         // Rounded up: a timer that is nearly due must not make a loop spin.
         let milliseconds = left.map { Int32(min(max($0, 0), 86_400) * 1000 + 0.999) } ?? -1
-        let answer = poll(&asked, 2, milliseconds)
+        let answer = poll(&polled, 2, milliseconds)
         let number = Glibc.errno
         if answer < 0, number != EINTR { usleep(10_000) }
         var woken = Woken()
         woken.isInterrupted = answer < 0 && number == EINTR
         guard answer > 0 else { return woken }
-        if asked[0].revents != 0 { woken.isCalled = lh_eventfd_take(calling.number) > 0 }
-        if asked[1].revents != 0, takeWrites() { woken.isWritten = true }
+        if polled[0].revents != 0 { woken.isCalled = lh_eventfd_take(calling.number) > 0 }
+        if polled[1].revents != 0, takeWrites() { woken.isWritten = true }
         return woken
     }
 

@@ -56,18 +56,18 @@ package final class WakeListener: Sendable {
     private static func listen(
         _ socket: Descriptor, _ stopping: Descriptor, _ onWake: @Sendable () -> Void
     ) {
-        var asked = [
+        var polled = [
             pollfd(fd: stopping.number, events: Int16(POLLIN), revents: 0),
             pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0),
         ]
         while true {
-            if poll(&asked, 2, -1) < 0 {
+            if poll(&polled, 2, -1) < 0 {
                 // If memory is short, poll may fail for a while (ENOMEM); without a pause the loop
                 // would spin.
                 if Glibc.errno != EINTR { usleep(100_000) }
                 continue
             }
-            if asked[0].revents != 0 { return }
+            if polled[0].revents != 0 { return }
             if takeAll(socket) { onWake() }
         }
     }

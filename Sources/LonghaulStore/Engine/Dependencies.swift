@@ -46,7 +46,8 @@ package struct Dependencies {
             """
             UPDATE transfer SET schedule = ?2, eligibility = ?3, deadline = ?4, waiveAt = ?5, \
             waiveBy = ?6, readySince = ?7 WHERE id = ?1
-            """, work.id, calendars.stored(schedule.asked), calendars.stored(schedule.eligibility),
+            """, work.id, calendars.stored(schedule.requested),
+            calendars.stored(schedule.eligibility),
             deadline, schedule.waiver?.checkAt, schedule.waiver?.by, begin)
     }
 }

@@ -90,7 +90,7 @@ package struct EngineLease {
                 """, Int64(holder.pid), holder.pidStart, holder.bootID, holder.mode, now)
             // The conditions of the previous holder.
             try SettingRows(connection).remove(ConditionsRecord.key)
-            if holder.stays { try SettingRows(connection).remove(StoreSettings.wishKey) }
+            if holder.stays { try SettingRows(connection).remove(StoreSettings.requestKey) }
             guard let epoch = try connection.first("SELECT epoch FROM lease", read: { $0.int64(0) })
             else { throw StoreFailure.damaged(store.location.database, "the lease row is missing") }
             return Epoch(rawValue: epoch)

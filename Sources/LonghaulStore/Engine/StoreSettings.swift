@@ -4,27 +4,30 @@ package import LonghaulCore
 package struct StoreSettings {
     let store: Store
 
-    /// The row with the program of a wished engine that stays.
+    /// The row with the program of a requested engine that stays.
     ///
-    /// A wish is recorded before the check whether an engine runs, and every engine reads it after
-    /// it has released the lease. So a wish that comes while an engine ends is always noticed.
-    static let wishKey = "wantedEngine"
+    /// A request is recorded before the check whether an engine runs, and every engine reads it
+    /// after it has released the lease. So a request that comes while an engine ends is always
+    /// noticed.
+    static let requestKey = "wantedEngine"
 
-    package func wishForEngine(_ executable: String) throws(LonghaulError) {
-        if try store.access({ try SettingRows($0).value(of: Self.wishKey) }) == executable {
+    package func requestEngine(_ executable: String) throws(LonghaulError) {
+        if try store.access({ try SettingRows($0).value(of: Self.requestKey) }) == executable {
             return
         }
-        try store.write(.relaxed) { try SettingRows($0).set(Self.wishKey, to: executable) }
+        try store.write(.relaxed) { try SettingRows($0).set(Self.requestKey, to: executable) }
     }
 
-    /// Removes the wish and returns its program; `nil` = there was none.
-    package func removeEngineWish() throws(LonghaulError) -> String? {
-        // Without a wish no write lock is taken.
-        if try store.access({ try SettingRows($0).value(of: Self.wishKey) }) == nil { return nil }
+    /// Removes the request and returns its program; `nil` = there was none.
+    package func withdrawEngine() throws(LonghaulError) -> String? {
+        // Without a request no write lock is taken.
+        if try store.access({ try SettingRows($0).value(of: Self.requestKey) }) == nil {
+            return nil
+        }
         return try store.write(.relaxed) { connection in
-            let wish = try SettingRows(connection).value(of: Self.wishKey)
-            try SettingRows(connection).remove(Self.wishKey)
-            return wish
+            let executable = try SettingRows(connection).value(of: Self.requestKey)
+            try SettingRows(connection).remove(Self.requestKey)
+            return executable
         }
     }
 

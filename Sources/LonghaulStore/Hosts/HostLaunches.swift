@@ -138,9 +138,9 @@ package struct HostLaunches {
             case .result(let task, let result):
                 _ = try CarriedTasks(connection: connection).settle(
                     task, of: launch.id, .result(result), now: now)
-            case .ended(let status?): outcome.replaceEnding(status, asked: launch.asked)
+            case .ended(let status?): outcome.replaceEnding(status, requested: launch.requested)
             case .ended(nil):
-                outcome.isGivenBack = outcome.ending == .unknown && launch.asked == nil
+                outcome.isGivenBack = outcome.ending == .unknown && launch.requested == nil
             }
         }
         try rows.removeReports(of: launch.id)
@@ -171,9 +171,9 @@ package struct HostLaunches {
 
 extension LaunchOutcome {
     /// The process has said with which status it ended, as a program that exits.
-    fileprivate mutating func replaceEnding(_ status: Int, asked: ExpirationReason?) {
+    fileprivate mutating func replaceEnding(_ status: Int, requested: ExpirationReason?) {
         self.status = status
-        expiration = expiration ?? asked
+        expiration = expiration ?? requested
         ending = status == 0 || expiration == nil ? .exited : .expired
     }
 }

@@ -73,7 +73,7 @@ package struct RegisteredJobs {
 
     /// Records the request of a job in place of the one that waits.
     private func submit(
-        _ request: TaskRequest, _ connection: Connection, isAsked: Bool = false, now: Timestamp,
+        _ request: TaskRequest, _ connection: Connection, isRequested: Bool = false, now: Timestamp,
         _ time: LocalTime
     ) throws {
         let rows = TaskRows(connection)
@@ -91,7 +91,7 @@ package struct RegisteredJobs {
         if let replaced { try rows.delete(replaced.id) }
         let isPaused = replaced?.isPaused ?? running?.isPaused ?? false
         _ = try rows.insert(
-            request, timing, isPaused: isPaused, isAsked: isAsked, awaits: awaits, now: now)
+            request, timing, isPaused: isPaused, isRequested: isRequested, awaits: awaits, now: now)
     }
 
     /// The requests of a job that wait or run, what runs first.
@@ -137,7 +137,7 @@ package struct RegisteredJobs {
             var request = TaskRequest(identifier: name, kind: .processing, host: name)
             request.job = JobSchedule()
             request.job?.retries = 0
-            try submit(request, connection, isAsked: true, now: now, time)
+            try submit(request, connection, isRequested: true, now: now, time)
         }
     }
 

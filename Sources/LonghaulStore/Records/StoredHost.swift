@@ -41,7 +41,7 @@ package struct StoredLaunch: Hashable, Sendable {
     /// The process ran before and takes the launch as its own; `nil` = it was made for the launch.
     package var resident: ResidentID?
     /// A resident process was asked to end it.
-    package var asked: ExpirationReason?
+    package var requested: ExpirationReason?
     package var endedAt: Timestamp?
     /// `nil` = it runs.
     package var outcome: LaunchOutcome?
@@ -151,7 +151,7 @@ enum LaunchColumns {
                     bootID: row.text(11)),
             isOfJob: row.bool(20),
             resident: row.optionalInt64(19).map(ResidentID.init(rawValue:)),
-            asked: expiration(row), endedAt: row.optionalTimestamp(12), outcome: outcome(row))
+            requested: expiration(row), endedAt: row.optionalTimestamp(12), outcome: outcome(row))
     }
 
     private static func outcome(_ row: StoredRow) -> LaunchOutcome? {

@@ -50,7 +50,7 @@ struct TaskRows {
     ///   - awaits: The transfers that must complete before it is due.
     func insert(
         _ request: TaskRequest, _ timing: TaskTiming, isPaused: Bool = false,
-        isAsked: Bool = false, awaits: [TransferID] = [], now: Timestamp
+        isRequested: Bool = false, awaits: [TransferID] = [], now: Timestamp
     ) throws -> StoredTask {
         try connection.run(
             """
@@ -62,7 +62,7 @@ struct TaskRows {
             (request.kind == .refresh ? DueTask.Kind.refresh : .processing).rawValue,
             request.definition, request.payload, TriggerSet(request.triggers).rawValue, now,
             request.eligibility.eligibility.bits, timing.dueAt, request.job?.deadline,
-            isPaused, isAsked, TransferDependencies.text(awaits))
+            isPaused, isRequested, TransferDependencies.text(awaits))
         let id = TaskID(rawValue: connection.lastInsertedRowID)
         try write(timing, of: id, now: now)
         guard let task = try find(id) else {

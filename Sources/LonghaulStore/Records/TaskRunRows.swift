@@ -61,7 +61,7 @@ struct TaskRunRows {
     }
 
     /// True if a client asked for the run of this launch.
-    func isAsked(_ launch: LaunchID) throws -> Bool {
+    func isRequested(_ launch: LaunchID) throws -> Bool {
         try connection.first(
             "SELECT EXISTS (SELECT 1 FROM taskRun INDEXED BY taskRunByLaunch WHERE launch = ?1 "
                 + "AND reason = ?2)", launch, RunReason.asked.rawValue

@@ -98,7 +98,7 @@ struct TransferRows {
                 """
                 UPDATE transfer SET schedule = ?2, eligibility = ?3, waiveAt = ?4, waiveBy = ?5 \
                 WHERE id = ?1
-                """, id, calendars.stored(schedule.asked),
+                """, id, calendars.stored(schedule.requested),
                 calendars.stored(schedule.eligibility), schedule.waiver?.checkAt,
                 schedule.waiver?.by)
         }

@@ -132,7 +132,7 @@ enum WorkRecord {
 /// The values of the columns `schedule`, `eligibility`, `waiveAt` and `waiveBy` of a transfer.
 struct StoredSchedule {
     /// The key that was requested.
-    var asked: EligibilityKey
+    var requested: EligibilityKey
     /// The key in the queue: `asked`, without the preferences once they are waived.
     var eligibility: EligibilityKey
     /// `nil` = there is nothing to waive.
@@ -149,12 +149,12 @@ struct StoredSchedule {
         let options = request.options
         let proxy = options.proxy ?? options.proxyVariables?.proxy(for: request.url)
         let isProxyHere = proxy.map(ProxyAddress.isLoopback) ?? false
-        asked = EligibilityKey(
+        requested = EligibilityKey(
             request.schedule, isDiscretionary: request.isDiscretionary,
             usesNetwork: usesNetwork && !isProxyHere, hasMirrors: !options.mirrors.isEmpty,
             isAwaited: options.failOnFullDisk, goesOnce: options.upload?.goesOnce ?? false,
             waitsForTransfers: waitsForTransfers)
-        eligibility = asked.eligibility
+        eligibility = requested.eligibility
         guard eligibility.hasPreferences else { return }
         waiver = PreferenceExpiry(
             begin: begin, after: request.options.waiveAfter, deadline: deadline,

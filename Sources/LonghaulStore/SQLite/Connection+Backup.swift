@@ -31,17 +31,17 @@ extension Connection {
     /// The first fault that SQLite finds in the file; `nil` = it is sound. Throws if `goesOn` ends
     /// the search. Indexes are not compared with their tables, which takes several times as long.
     func quickFault(goesOn: @escaping () -> Bool) throws -> String? {
-        let asked = Asked(goesOn)
+        let requested = Asked(goesOn)
         let steps: Int32 = 100_000
         sqlite3_progress_handler(
             handle, steps,
             { context in
                 guard let context else { return 0 }
                 return Unmanaged<Asked>.fromOpaque(context).takeUnretainedValue().goesOn() ? 0 : 1
-            }, Unmanaged.passUnretained(asked).toOpaque())
+            }, Unmanaged.passUnretained(requested).toOpaque())
         defer {
             sqlite3_progress_handler(handle, 0, nil, nil)
-            withExtendedLifetime(asked) {}
+            withExtendedLifetime(requested) {}
         }
         let found = try first("PRAGMA quick_check(1)") { $0.text(0) }
         return found == "ok" ? nil : found ?? "nothing was found out"

@@ -104,7 +104,7 @@ package struct CarriedTasks {
     }
 
     /// True if the run of a job that this launch carries was asked for by a client.
-    package func isAsked(_ launch: LaunchID) throws -> Bool { try runs.isAsked(launch) }
+    package func isRequested(_ launch: LaunchID) throws -> Bool { try runs.isRequested(launch) }
 
     // MARK: - Wake-ups
 

@@ -63,7 +63,7 @@ extension InsertBuffer.Row: BatchedRow {
         let request = new.request
         statement.bind(index, id)
         statement.bind(index + 1, begin > created ? begin.milliseconds : 0)
-        statement.bind(index + 2, schedule.asked.stored(place: calendar))
+        statement.bind(index + 2, schedule.requested.stored(place: calendar))
         statement.bind(index + 3, request.priority.rawValue)
         statement.bind(index + 4, session)
         statement.bind(index + 5, origin)

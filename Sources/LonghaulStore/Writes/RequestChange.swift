@@ -133,7 +133,7 @@ struct RequestRows {
             expectedBytes = ?10, options = ?11, eligibility = ?12, waiveAt = ?13, waiveBy = ?14, \
             identityKey = ?15 WHERE id = ?1
             """, work.id, request.url, originID, request.priority.rawValue,
-            calendars.stored(schedule.asked), request.earliestBegin, deadline,
+            calendars.stored(schedule.requested), request.earliestBegin, deadline,
             request.deadline.instant,
             request.deadline.seconds, request.expectedBytes, request.options.stored,
             calendars.stored(schedule.eligibility), schedule.waiver?.checkAt, schedule.waiver?.by,

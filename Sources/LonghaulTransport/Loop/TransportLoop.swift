@@ -50,7 +50,7 @@ final class TransportLoop {
             let now = TransportClock.monotonic()
             turn.pointee.now = now
             staleConnections.count(asleep: TransportClock.asleep(at: now), now: now)
-            obey()
+            applyCommands()
             liftRatePauses()
             liftRests()
             if turn.pointee.now >= queue.restsEndAt { queue.endRests() }
@@ -93,7 +93,7 @@ final class TransportLoop {
 
     // MARK: - Commands
 
-    private func obey() {
+    private func applyCommands() {
         inbox.drain(into: &commands)
         defer { commands.removeAll(keepingCapacity: true) }
         for command in commands {

@@ -12,9 +12,9 @@ import Testing
 
     @Test(
         arguments: [
-            (100, nil, [:], .stay), (100, 99, [:], .stay), (100, 100, [:], .stay),
+            (100, nil, [:], .keep), (100, 99, [:], .keep), (100, 100, [:], .keep),
             (100, 101, [:], .tooSlow), (0, 1, [:], .tooSlow),
-            (100, nil, [1: 399], .stay), (100, nil, [1: 400], .leave(for: 1)),
+            (100, nil, [1: 399], .keep), (100, nil, [1: 400], .leave(for: 1)),
             (100, 101, [1: 399], .tooSlow), (100, 101, [1: 400], .leave(for: 1)),
             (100, nil, [1: 400, 2: 500], .leave(for: 2)),
             (100, nil, [2: 400, 1: 400], .leave(for: 1)),

@@ -48,7 +48,7 @@ import Testing
             outlook: { $0.onlyDiscretionary = true }),
         Row(
             what: "a machine that sleeps", reason: .engine, required: "one that begins something",
-            current: "the machine sleeps, or this one leaves", outlook: { $0.isLyingDown = true }),
+            current: "the machine sleeps, or this one leaves", outlook: { $0.isSuspended = true }),
         Row(
             what: "too little time", reason: .engine, required: "100 s of its time",
             current: "20 s left of its box",

@@ -192,11 +192,11 @@ import Testing
         // One that repeats prefers what its kind does, unless the user says otherwise.
         var often = job { $0.repetition = TaskRepetition(interval: 86_400) }
         #expect(
-            often.eligibility.eligibility.laneNeeds.preferred.names == [
+            often.eligibility.eligibility.conditionNeeds.preferred.names == [
                 "power", "unmetered", "idle", "saver=off",
             ])
         often.job?.prefers = ConditionNeeds()
-        #expect(often.eligibility.eligibility.laneNeeds.preferred.isEmpty)
+        #expect(often.eligibility.eligibility.conditionNeeds.preferred.isEmpty)
     }
 
     // MARK: - Transfers

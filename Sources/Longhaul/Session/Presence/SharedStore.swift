@@ -84,14 +84,14 @@ package final class SharedStore: Sendable {
     /// Makes this process the engine whenever no other is, from now on.
     func takeEngine() {
         ExitWork.set(0) { SharedStore.leaveAtExit() }
-        let stay = state.withLock { state -> EngineThread? in
+        let thread = state.withLock { state -> EngineThread? in
             state.engineUsers += 1
             // An engine that has ended while it has users had no thread.
             if let engine = state.engine, !engine.hasEnded { return nil }
             state.engine = EngineThread(executor.directory)
             return state.engine
         }
-        stay?.start()
+        thread?.start()
     }
 
     /// Takes one user of the engine away; after the last, another process can be the engine when
@@ -118,11 +118,11 @@ package final class SharedStore: Sendable {
     var engineFailure: LonghaulError? { state.withLock { $0.engine }?.failure }
 
     private static func leaveAtExit() {
-        let stays = open.withLock { open in
-            open.values.compactMap { presence in presence.state.withLock { $0.engine } }
+        let threads = open.withLock { open in
+            open.values.compactMap { sharedStore in sharedStore.state.withLock { $0.engine } }
         }
-        for stay in stays { stay.stop() }
-        for stay in stays { stay.leave(within: Limits.engineExitSeconds) }
+        for thread in threads { thread.stop() }
+        for thread in threads { thread.leave(within: Limits.engineExitSeconds) }
     }
 
     // MARK: - Foreground transfers

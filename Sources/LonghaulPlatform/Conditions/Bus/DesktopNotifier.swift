@@ -101,8 +101,8 @@ package final class DesktopNotifier: Sendable {
             try bus.process()
             let left = end - SystemClock.now().monotonic
             if isAnswered || left <= 0 { return }
-            var asked = pollfd(fd: bus.descriptor, events: bus.events, revents: 0)
-            _ = poll(&asked, 1, Int32((min(left, bus.patience ?? left) * 1_000).rounded(.up)))
+            var polled = pollfd(fd: bus.descriptor, events: bus.events, revents: 0)
+            _ = poll(&polled, 1, Int32((min(left, bus.patience ?? left) * 1_000).rounded(.up)))
         }
     }
 

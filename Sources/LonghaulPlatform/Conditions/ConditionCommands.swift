@@ -4,7 +4,7 @@ private import Synchronization
 
 /// State shared between a ``ConditionsWatch`` and its thread: the wanted conditions and their
 /// values.
-final class ConditionOrders: Sendable {
+final class ConditionCommands: Sendable {
     struct Wants: Sendable {
         var interest: ConditionInterest = []
         var overrides = ConditionOverrides()

@@ -1,6 +1,40 @@
 internal import LonghaulCore
 
+/// Tasks that end without a run, or cease to wait for transfers.
 extension TaskQueue {
+    /// Wake-ups that were not handed over in time are dropped, and why is remembered; so are jobs
+    /// whose deadline has passed.
+    func dropExpired(now: Timestamp) throws {
+        let expired = try connection.all(
+            TaskColumns.select + """
+                 INDEXED BY taskExpires WHERE launch IS NULL AND expiresAt IS NOT NULL \
+                AND expiresAt <= ?1
+                """, now, read: TaskColumns.read)
+        for task in expired {
+            if task.kind != .wakeUp {
+                try runs.missDeadline(task, now: now)
+                try rows.delete(task.id)
+                continue
+            }
+            try WakeUpLog(connection: connection).record(
+                task, now: now, launch: nil, obstacle: try obstacle(of: task))
+            try rows.delete(task.id)
+        }
+    }
+
+    /// Reason why the wake-up was not handed over until it expired.
+    private func obstacle(of task: StoredTask) throws -> WaitReason.Reason {
+        let expired = task.expiresAt ?? task.timing.dueAt
+        guard let host = try HostRows(connection).find(task.host) else { return .host }
+        if let retry = host.retryAt, host.failures > 0, retry >= expired { return .backoff }
+        let isBusy = try connection.first(
+            "SELECT EXISTS (SELECT 1 FROM launch INDEXED BY launchOpen WHERE host = ?1 "
+                + "AND endedAt IS NULL)", task.host
+        ) { $0.bool(0) }
+        // A wake-up that was put off waits for its host.
+        return isBusy == true || task.readyAt > task.timing.dueAt ? .host : .engine
+    }
+
     /// Jobs that wait for transfers: a job whose transfers have all completed is due, and one that
     /// has missed a transfer has ended. Each completed transfer is crossed out at once, since it
     /// may be removed before the others complete.
