@@ -4,7 +4,7 @@ package import LonghaulPlatform
 package import LonghaulTransport
 
 /// The engine with its threads: the lease, the ports to the real world, a mailbox, and turns until
-/// its orders end it.
+/// its stop conditions end it.
 package final class EngineLoop: Sendable {
     private let store: Store
     private let directory: String
@@ -54,7 +54,7 @@ package final class EngineLoop: Sendable {
         mailbox.put([.leave])
     }
 
-    /// Runs on the calling thread until the orders are fulfilled. `lock` is held for all of it.
+    /// Runs on the calling thread until a stop condition holds. `lock` is held for all of it.
     package func run(
         holding lock: EngineLock, conditions: any ConditionsPort,
         hosts: any HostPort = NoHosts()
@@ -93,8 +93,7 @@ package final class EngineLoop: Sendable {
         let engine = Engine(
             store: store, epoch: epoch, files: files, wire: wire, hosts: hosts, times: times,
             policy: SchedulerPolicy(limits: stopConditions.tuning.limits),
-            scope: stopConditions.scope,
-            time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC),
+            scope: stopConditions.scope, time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC),
             watching: ConditionNeeds(), seed: random.next())
         engine.adjust(stopConditions.tuning)
         engine.bootID = bootID
