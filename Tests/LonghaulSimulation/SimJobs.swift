@@ -18,6 +18,8 @@ final class SimJobs {
         var begunAt: Instant?
         var endsAt: Instant?
         var status = 0
+        /// A client asked for the run, as it is recorded.
+        var wasAskedFor = false
         var isRequested = false
         /// How the log says that it ended; `nil` = it runs.
         var end: (LaunchEnding, Int)?
@@ -104,7 +106,7 @@ final class SimJobs {
         for run in runs.values where watched.contains(run.id) && isOpen(run) {
             // The engine before this one may have asked it.
             let isRequested = run.isRequested || askedToEnd.contains(run.id)
-            guard run.begunAt != nil, !isRequested, let task = run.tasks.first, !task.isSimulated,
+            guard run.begunAt != nil, !isRequested, let task = run.tasks.first, !run.wasAskedFor,
                 task.request.expiresWhenRequirementIsLost, isLost(task)
             else { continue }
             throw hosts.broken("\(run) runs on without what it requires")
@@ -146,6 +148,8 @@ final class SimJobs {
             row.process == run.identity
         else { throw hosts.broken("run \(id.rawValue) begins and is not recorded") }
         run.begunAt = now
+        run.wasAskedFor = try world.clients.tasks.runs(of: run.job, host: run.job)
+            .contains { $0.launch == id.rawValue && $0.reason == .asked }
         hosts.tally.jobRuns += 1
         let seconds = isPeaceful ? 1 : Double.random(in: 0.5...300, using: &hosts.random)
         run.endsAt = now + seconds

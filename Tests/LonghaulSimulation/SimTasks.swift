@@ -18,6 +18,8 @@ final class SimTasks {
     private var unhandled: [String: Int] = [:]
     /// Runs of refreshes in a row that brought nothing, at most.
     private var empty: [SimTask.Key: Int] = [:]
+    /// The requests of the tasks that launches have carried.
+    private var carriedRequests: [LaunchID: [TaskRequest]] = [:]
     private var urgencyLost: [String: Instant] = [:]
     var machine = SimTasks.machine(boot: 1)
     private var seen: World?
@@ -199,6 +201,7 @@ final class SimTasks {
         world.say("hosts: launch \(launch.rawValue) carries \(task)")
         task.launch = launch
         task.lastLaunch = launch
+        carriedRequests[launch, default: []].append(task.request)
         task.begun = now
         task.beganAsAsked = task.isSimulated
         task.isSimulated = false
@@ -374,16 +377,11 @@ final class SimTasks {
     /// It may be asked to end before its budget is used up.
     func mayExpire(_ id: LaunchID) -> Bool {
         // One that begins in this turn is not known yet.
-        if carried(by: id).contains(where: {
-            $0.request.expiresWhenRequirementIsLost
-                && lacks($0.request.requirements, isRunning: true)
-        }) {
-            return true
-        }
-        return entries.values.contains { task in
-            task.lastLaunch == id
-                && (task.isToExpire || loses(task))
-        }
+        if carried(by: id).contains(where: { loses($0.request) }) { return true }
+        // One that was cancelled while it ran, and has a result, is of the launch all the same.
+        let requests = carriedRequests[id] ?? []
+        return requests.contains(where: loses)
+            || entries.values.contains { $0.lastLaunch == id && $0.isToExpire }
     }
 
     private func carried(by id: LaunchID) -> [StoredTask] {
@@ -394,9 +392,8 @@ final class SimTasks {
             ?? []
     }
 
-    private func loses(_ task: SimTask) -> Bool {
-        task.request.expiresWhenRequirementIsLost
-            && lacks(task.request.requirements, isRunning: true)
+    private func loses(_ request: TaskRequest) -> Bool {
+        request.expiresWhenRequirementIsLost && lacks(request.requirements, isRunning: true)
     }
 
     private func checkRunning(hasDecided: Bool) throws {
@@ -406,7 +403,7 @@ final class SimTasks {
                 entry.letGoAt != nil, entry.askedAt == nil,
                 told[id]?[task.key.identifier] == nil
             else { continue }
-            if task.isToExpire && hasDecided || loses(task) && !task.beganAsAsked {
+            if task.isToExpire && hasDecided || loses(task.request) && !task.beganAsAsked {
                 throw broken(task, "runs on, and is to expire")
             }
         }
@@ -521,10 +518,16 @@ final class SimTasks {
             add(task.ended ?? task.submitted, isUrgent ? 0 : Limits.wakeUpMergeSeconds)
             return moments.max()
         }
+        // Where it began after it ended, by a clock that was set back meanwhile, the engine counts
+        // from its end.
+        let isBackwards = task.begun.map { $0.wall > task.ended?.wall ?? $0.wall } ?? false
         if task.isStanding {
             guard let fired = task.firedAt else { return nil }
             add(fired, Limits.triggerSettleSeconds)
-            add(counted[task.key], Limits.triggerPauseSeconds)
+            let start = isBackwards ? task.ended : counted[task.key]
+            add(start, Limits.triggerPauseSeconds)
+            // By the clock as it was then.
+            if let start { moments.append(start.wall + Limits.triggerPauseSeconds) }
         } else {
             add(task.submitted, 0)
         }
@@ -535,9 +538,7 @@ final class SimTasks {
             add(counted[task.key], repetition.interval + skipped + repetition.slack)
             // One that replaces another goes on with the windows of its own.
             if counted[task.key] != nil { add(task.submitted, repetition.slack) }
-            // It may have run beyond the window of the next one. Where it began after it ended, by
-            // a clock that was set back meanwhile, the engine counts from its end.
-            let isBackwards = task.begun.map { $0.wall > task.ended?.wall ?? $0.wall } ?? false
+            // It may have run beyond the window of the next one.
             add(task.ended, repetition.slack + (isBackwards ? repetition.interval : 0))
         }
         if task.deferrals > 0 {

@@ -141,7 +141,7 @@ struct RunningTask {
     let expires: Bool
     let isProcessing: Bool
 
-    /// - Parameter isAsked: It begins whatever it waits for, and loses nothing by it.
+    /// - Parameter isRequested: It begins whatever it waits for, and loses nothing by it.
     init(_ task: StoredTask, isRequested: Bool = false) {
         identifier = task.request.identifier
         required = task.request.eligibility.eligibility.waived

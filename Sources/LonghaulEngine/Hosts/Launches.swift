@@ -352,11 +352,14 @@ struct Launches {
         handover.resident = kept.resident
         var tasks: [StoredTask] = []
         var hasBegun = false
+        // A client may have asked for the run since it was ordered.
+        var isRequested = false
         try writer.transaction(.durable) { tx in
             hasBegun = try tx.launches.begin(
                 launch.id, of: host, handover, process: launch.process, deadline: deadline,
                 now: now.wall)
             tasks = try tx.carriedTasks.all(of: launch.id)
+            isRequested = try tx.carriedTasks.isRequested(launch.id)
         }
         if !hasBegun {
             port.discard(launch.id)
@@ -364,7 +367,9 @@ struct Launches {
             return
         }
         kept.endsAt = now.monotonic + kept.budget
-        kept.tasks = tasks.map { RunningTask($0, isRequested: kept.requested.contains($0.id)) }
+        kept.tasks = tasks.map {
+            RunningTask($0, isRequested: isRequested || kept.requested.contains($0.id))
+        }
         kept.watchProcessor(from: now.monotonic)
         launches[launch.id] = kept
         journal?.launches(host, launch)
