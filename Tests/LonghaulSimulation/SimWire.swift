@@ -77,8 +77,8 @@ final class SimWire: WirePort, @unchecked Sendable {
     var willQueue: (SegmentRequest) -> Void = { _ in }
     var willStart: (SegmentRequest) -> Void = { _ in }
     var didReceive: (SegmentKey, Range<Int64>, SimContent, BodyPlan) -> Void = { _, _, _, _ in }
-    /// Bytes that had come from beyond the end that a request was given then: another brings them,
-    /// too.
+    /// Bytes beyond the new end of a shortened request, which had come before: another request
+    /// brings them again.
     var didOverrun: (SegmentKey, Range<Int64>) -> Void = { _, _ in }
     /// Bytes that came and could not be used.
     var didWaste: (SegmentKey, Int64) -> Void = { _, _ in }

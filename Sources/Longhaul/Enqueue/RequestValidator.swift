@@ -19,7 +19,7 @@ struct RequestValidator {
 
     private var checked: [ExactText: CheckedDirectory] = [:]
     /// The directory that the batch fills, and how many destinations in it were asked about.
-    private var filling: (directory: String, requested: Int, names: DirectoryNames?) = ("", 0, nil)
+    private var filling: (directory: String, inspected: Int, names: DirectoryNames?) = ("", 0, nil)
 
     mutating func admit(_ request: TransferRequest) throws(LonghaulError) -> Verdict {
         var request = try UploadValidator.located(request)
@@ -303,8 +303,8 @@ struct RequestValidator {
     /// seen when the file is published, as it would be after a look at each.
     private mutating func mayExist(_ name: String, in directory: String) -> Bool {
         if !filling.directory.isExactly(directory) { filling = (directory, 0, nil) }
-        filling.requested += 1
-        if filling.requested == Limits.namesInspectedSingly {
+        filling.inspected += 1
+        if filling.inspected == Limits.namesInspectedSingly {
             filling.names = DirectoryNames(of: directory)
         }
         return filling.names?.contains(name) ?? true

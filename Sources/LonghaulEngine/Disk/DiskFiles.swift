@@ -225,6 +225,40 @@ extension LocalFault {
     }
 }
 
+/// The cells of a fetch on the progress board, its own and those of its requests.
+struct FetchCells {
+    let own: UInt
+    private var segments: [UInt] = []
+
+    init(own: UInt) {
+        self.own = own
+    }
+
+    /// Takes a cell for a request.
+    mutating func claim(
+        _ fetch: FetchID, on board: ProgressBoard, generation: Int64, start: Int64
+    ) -> UInt {
+        let cell = board.claim(fetch, generation: generation, start: start, fetchCell: own)
+        segments.append(cell)
+        return cell
+    }
+
+    /// The caller frees the cell.
+    mutating func forget(_ cell: UInt) { segments.removeAll { $0 == cell } }
+
+    /// The bytes of the requests are void: they count from the beginning of the file.
+    func retag(on board: ProgressBoard, generation: Int64) {
+        for cell in segments where cell != 0 {
+            board.retag(cell, generation: generation, start: 0)
+        }
+    }
+
+    func free(on board: ProgressBoard) {
+        board.free(own)
+        for cell in segments { board.free(cell) }
+    }
+}
+
 /// Work that runs one piece after the other on each disk, beside the other disks. Keys of
 /// fetches are positive, these are not.
 enum DiskQueue: Int64, CaseIterable {

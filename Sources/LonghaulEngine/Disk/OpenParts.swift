@@ -7,9 +7,8 @@ final class OpenParts: Sendable {
     /// The jobs of its fetch, which run one at a time, change it; others read it under the lock.
     private struct Part {
         var file: PartFile
-        var fetchCell: UInt
+        var cells: FetchCells
         var isBackground = false
-        var segmentCells: [UInt] = []
         var digests: [FileDigest] = []
     }
 
@@ -37,7 +36,8 @@ final class OpenParts: Sendable {
     func opened(_ file: PartFile, of fetch: FetchID, isBackground: Bool, fetched: Int64) {
         let cell = board.takeFetch(fetch, received: fetched, mount: file.mount)
         parts.withLock {
-            $0[fetch] = Part(file: file, fetchCell: cell, isBackground: isBackground)
+            $0[fetch] = Part(
+                file: file, cells: FetchCells(own: cell), isBackground: isBackground)
         }
     }
 
@@ -58,21 +58,20 @@ final class OpenParts: Sendable {
     /// `nil` = the fetch has no part file open.
     func target(for fetch: FetchID, generation: Int64, start: Int64) -> SegmentTarget? {
         parts.withLock { parts in
-            guard let entry = parts[fetch] else { return nil }
-            let cell = board.claim(
-                fetch, generation: generation, start: start, fetchCell: entry.fetchCell)
-            parts[fetch]?.segmentCells.append(cell)
+            guard let file = parts[fetch]?.file,
+                let cell = parts[fetch]?.cells.claim(
+                    fetch, on: board, generation: generation, start: start)
+            else { return nil }
             return SegmentTarget(
-                descriptor: entry.file.descriptor, cell: cell,
-                device: entry.file.identity.device)
+                descriptor: file.descriptor, cell: cell, device: file.identity.device)
         }
     }
 
-    func cell(of fetch: FetchID) -> UInt? { parts.withLock { $0[fetch]?.fetchCell } }
+    func cell(of fetch: FetchID) -> UInt? { parts.withLock { $0[fetch]?.cells.own } }
 
     /// The caller frees the cell.
     func forget(cell: UInt, of fetch: FetchID) {
-        parts.withLock { $0[fetch]?.segmentCells.removeAll { $0 == cell } }
+        parts.withLock { $0[fetch]?.cells.forget(cell) }
     }
 
     // MARK: - Steps
@@ -93,9 +92,7 @@ final class OpenParts: Sendable {
             try part.truncate(to: 0)
             parts.withLock { parts in
                 parts[fetch]?.digests = []
-                for cell in parts[fetch]?.segmentCells ?? [] where cell != 0 {
-                    board.retag(cell, generation: generation, start: 0)
-                }
+                parts[fetch]?.cells.retag(on: board, generation: generation)
             }
             report(fetch, .truncated)
         } catch {
@@ -175,8 +172,7 @@ final class OpenParts: Sendable {
 
     func close(_ fetch: FetchID, deletingPart: Bool) {
         guard let entry = parts.withLock({ $0.removeValue(forKey: fetch) }) else { return }
-        board.free(entry.fetchCell)
-        for cell in entry.segmentCells { board.free(cell) }
+        entry.cells.free(on: board)
         if deletingPart {
             delete(OrphanedPart(path: entry.file.path, identity: entry.file.identity))
         }

@@ -6,8 +6,7 @@ internal import Synchronization
 final class OpenSources: Sendable {
     private struct Source {
         var file: SourceFile
-        var fetchCell: UInt
-        var segmentCells: [UInt] = []
+        var cells: FetchCells
         /// The reader's result is not wanted any more.
         var isLeft = false
     }
@@ -24,7 +23,7 @@ final class OpenSources: Sendable {
         do throws(SystemFailure) {
             let file = try SourceFile(path)
             let cell = board.takeFetch(fetch, received: sent, mount: 0)
-            sources.withLock { $0[fetch] = Source(file: file, fetchCell: cell) }
+            sources.withLock { $0[fetch] = Source(file: file, cells: FetchCells(own: cell)) }
             return .opened(file.version)
         } catch {
             return .prepareFailed(SourceFile.fault(error))
@@ -43,8 +42,8 @@ final class OpenSources: Sendable {
                 try digest.update(from: file.descriptor, upTo: length, path: file.path) {
                     position in
                     isLeft = sources.withLock { $0[fetch]?.isLeft ?? true }
-                    if entry.fetchCell != 0 {
-                        board.publish(checked: position, at: entry.fetchCell)
+                    if entry.cells.own != 0 {
+                        board.publish(checked: position, at: entry.cells.own)
                     }
                     return isLeft
                 }
@@ -55,7 +54,7 @@ final class OpenSources: Sendable {
                     return .mismatched(checksum, actual: actual, keptAt: file.path)
                 }
             }
-            if entry.fetchCell != 0 { board.publish(checked: 0, at: entry.fetchCell) }
+            if entry.cells.own != 0 { board.publish(checked: 0, at: entry.cells.own) }
             return .verified
         } catch {
             return .verifyFailed(file.isUnchanged ? LocalFault(error) : SourceFile.changed)
@@ -68,28 +67,26 @@ final class OpenSources: Sendable {
     /// `nil` = the fetch has no source open.
     func target(for fetch: FetchID, generation: Int64, start: Int64) -> SegmentTarget? {
         sources.withLock { sources in
-            guard let entry = sources[fetch] else { return nil }
-            let cell = board.claim(
-                fetch, generation: generation, start: start, fetchCell: entry.fetchCell)
-            sources[fetch]?.segmentCells.append(cell)
+            guard let file = sources[fetch]?.file,
+                let cell = sources[fetch]?.cells.claim(
+                    fetch, on: board, generation: generation, start: start)
+            else { return nil }
             return SegmentTarget(
-                descriptor: entry.file.descriptor, cell: cell,
-                device: entry.file.version.device)
+                descriptor: file.descriptor, cell: cell, device: file.version.device)
         }
     }
 
-    func cell(of fetch: FetchID) -> UInt? { sources.withLock { $0[fetch]?.fetchCell } }
+    func cell(of fetch: FetchID) -> UInt? { sources.withLock { $0[fetch]?.cells.own } }
 
     /// The caller frees the cell.
     func forget(cell: UInt, of fetch: FetchID) {
-        sources.withLock { $0[fetch]?.segmentCells.removeAll { $0 == cell } }
+        sources.withLock { $0[fetch]?.cells.forget(cell) }
     }
 
     /// `false` = the fetch has no source open.
     func close(_ fetch: FetchID) -> Bool {
         guard let entry = sources.withLock({ $0.removeValue(forKey: fetch) }) else { return false }
-        board.free(entry.fetchCell)
-        for cell in entry.segmentCells { board.free(cell) }
+        entry.cells.free(on: board)
         return true
     }
 }

@@ -43,14 +43,14 @@ struct IntentApplier {
                 work, in: entry.map { sharing.sharedFetch($0, changes) })
             try write(decision, work, entry, tx, &changes)
         }
-        let requested = try tx.questions.askHosts(now.wall, limit: Limits.intentsPerTransaction)
+        let questions = try tx.questions.askHosts(now.wall, limit: Limits.intentsPerTransaction)
         // No further than hosts were asked: a later transfer may have to be asked about first.
         let promoted = try tx.timers.promoteDue(
-            now.wall, limit: Limits.intentsPerTransaction - requested)
+            now.wall, limit: Limits.intentsPerTransaction - questions)
         let isMoreExpired = try expire(tx, &changes)
         let waivers = PreferenceWaivers(origins: origins, now: now.wall)
         let areMoreWaived = try waivers.apply(tx, limit: Limits.intentsPerTransaction)
-        if areMoreWaived || requested + promoted == Limits.intentsPerTransaction || isMoreExpired {
+        if areMoreWaived || questions + promoted == Limits.intentsPerTransaction || isMoreExpired {
             changes.isIncomplete = true
         }
         changes.departing = Set(changes.departures.filter { !$0.1.goesBack }.map(\.0))

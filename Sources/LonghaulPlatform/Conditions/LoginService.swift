@@ -51,13 +51,13 @@ final class LoginService {
         guard lock == nil, !isAskingForLock, manager.properties != nil else { return }
         isAskingForLock = true
         lockReason = delayReason
-        let requested = round
+        let requestRound = round
         var call = inhibit
         // logind's default polkit rules allow delays to every user, with a session or without.
         call.arguments = .texts("sleep:shutdown", "Longhaul", delayReason, "delay")
         // If the call fails, the connection is about to end.
         try? bus.call(call) { [unowned self] reply in
-            guard requested == round else { return }
+            guard requestRound == round else { return }
             // A refused lock is not requested again before the next announcement.
             lock = reply.errorName == nil ? reply.descriptor() : nil
             isRefused = lock == nil

@@ -65,14 +65,14 @@ package struct HostQuestions {
     /// is tried at once, each further one later. `nil` = not at all. A host that always answers
     /// `continue` would else be asked without end.
     package func pause(after id: TransferID, now: Timestamp) throws -> Double? {
-        let requested = try connection.first(
+        let questions = try connection.first(
             """
             SELECT count(*) FROM event INDEXED BY eventByTransfer \
             WHERE transferID = ?1 AND type = ?2 AND at > ?3
             """, id, EventType.transferNeedsInput.rawValue, now + -Limits.answersCountedSeconds
         ) { $0.int(0) }
-        guard let requested, requested > 1 else { return nil }
-        return TaskTiming.delay(afterDeferrals: requested - 1)
+        guard let questions, questions > 1 else { return nil }
+        return TaskTiming.delay(afterDeferrals: questions - 1)
     }
 
     static let asking = """

@@ -31,23 +31,24 @@ extension Connection {
     /// The first fault that SQLite finds in the file; `nil` = it is sound. Throws if `goesOn` ends
     /// the search. Indexes are not compared with their tables, which takes several times as long.
     func quickFault(goesOn: @escaping () -> Bool) throws -> String? {
-        let requested = Asked(goesOn)
+        let callback = ProgressCallback(goesOn)
         let steps: Int32 = 100_000
         sqlite3_progress_handler(
             handle, steps,
             { context in
                 guard let context else { return 0 }
-                return Unmanaged<Asked>.fromOpaque(context).takeUnretainedValue().goesOn() ? 0 : 1
-            }, Unmanaged.passUnretained(requested).toOpaque())
+                return Unmanaged<ProgressCallback>.fromOpaque(context).takeUnretainedValue()
+                    .goesOn() ? 0 : 1
+            }, Unmanaged.passUnretained(callback).toOpaque())
         defer {
             sqlite3_progress_handler(handle, 0, nil, nil)
-            withExtendedLifetime(requested) {}
+            withExtendedLifetime(callback) {}
         }
         let found = try first("PRAGMA quick_check(1)") { $0.text(0) }
         return found == "ok" ? nil : found ?? "nothing was found out"
     }
 
-    private final class Asked {
+    private final class ProgressCallback {
         let goesOn: () -> Bool
 
         init(_ goesOn: @escaping () -> Bool) { self.goesOn = goesOn }

@@ -128,11 +128,11 @@ struct EndOfTransfer {
     /// The FTP reply, which alone says why a login, an offset or a file was refused, or that the
     /// server closes its service (421), which libcurl reports as a timeout.
     private func replyOfFTP(_ code: CURLcode) -> String? {
-        let requested = [
+        let explained = [
             CURLE_LOGIN_DENIED, CURLE_OPERATION_TIMEDOUT, CURLE_FTP_COULDNT_RETR_FILE,
             CURLE_UPLOAD_FAILED, CURLE_QUOTE_ERROR, CURLE_REMOTE_DISK_FULL,
         ]
-        guard requested.contains(code) else { return nil }
+        guard explained.contains(code) else { return nil }
         let reply = flow.replyOfFTP
         if code == CURLE_OPERATION_TIMEDOUT { return reply.hasPrefix("421") ? reply : nil }
         return reply.isEmpty ? nil : reply

@@ -10,7 +10,7 @@ final class BusObject {
     private let service: String
     private let startsService: Bool
     /// Counts the requests: a reply to an earlier one is out of date.
-    private var requested = 0
+    private var requests = 0
 
     init(service: String, path: String, interface: String, startsService: Bool = false) {
         self.service = service
@@ -40,21 +40,21 @@ final class BusObject {
 
     /// The service or the bus has gone.
     func forget() {
-        requested += 1
+        requests += 1
         properties = nil
         isSettled = true
     }
 
     private func ask(_ bus: BusConnection, startsService: Bool) throws(SystemFailure) {
-        requested += 1
-        let question = requested
+        requests += 1
+        let question = requests
         var call = BusConnection.Call(
             destination: service, path: path, interface: "org.freedesktop.DBus.Properties",
             member: "GetAll")
         call.arguments = .texts(interface)
         call.startsService = startsService
         try bus.call(call) { [unowned self] reply in
-            guard question == requested else { return }
+            guard question == requests else { return }
             isSettled = true
             properties = reply.errorName == nil ? reply.properties() : nil
         }
