@@ -15,10 +15,6 @@ import Testing
         try OtherNamesDisk(kind, at: home.file("disk"), in: home.scratch)
     }
 
-    private func names() -> [String] {
-        ((try? home.scratch.names(in: "files/disk")) ?? []).sorted()
-    }
-
     /// What the URL, or the server, has chosen is mended.
     @Test(
         .enabled(if: OtherNamesDisk.Kind.ntfs.isPossible, ntfs),
@@ -38,7 +34,7 @@ import Testing
                 let result = try await home.start(get).wait()
                 #expect(result.status == 0, "\(result.errors)")
             }
-            #expect(names().count == 3 && names().contains(name), "\(names())")
+            #expect(disk.names.count == 3 && disk.names.contains(name), "\(disk.names)")
             try server.expected(url).verify(file: disk.path + "/" + name)
         }
     }
@@ -78,7 +74,7 @@ import Testing
             #expect(try await home.run("resume", "--no-start", "1").status == 0)
             #expect(try await home.run("run").status == 0)
             try server.expected(url).verify(file: disk.path + "/ok")
-            #expect(names() == ["ok"])
+            #expect(disk.names == ["ok"])
         }
     }
 
@@ -97,7 +93,7 @@ import Testing
             let other = server.url("\(more)\(long)?size=100K")
             #expect(try await home.run("get", "-q", other, "-d", "disk").status == 0)
             let short = more + long.prefix(120 - 4 - more.count) + ".bin"
-            #expect(names() == [short, long])
+            #expect(disk.names == [short, long])
         }
     }
 }
