@@ -31,6 +31,23 @@ import Testing
         #expect(!queue.isEngineRunning)
     }
 
+    /// However long the start takes, it is waited for; another engine, or a failure, is not.
+    @Test func anEngineIsAboutToBeginUnlessSomethingKeepsIt() async throws {
+        let home = try SessionHome()
+        let late = EngineThread(home.store)
+        late.start { _, _ in true }
+        #expect(late.isBeginning)
+        let failed = EngineThread(home.store)
+        failed.start { _, _ in false }
+        #expect(!failed.isBeginning)
+        try await home.withSession("one", .inProcess) { _ in
+            let second = EngineThread(home.store)
+            #expect(second.start())
+            try await eventually { !second.isBeginning }
+            try await within { await second.leave() }
+        }
+    }
+
     // MARK: - Another session
 
     /// The process has another session of the same store, and that goes on.

@@ -138,6 +138,8 @@ import Testing
             try await eventually { log.all.contains("slow begins") }
             try queue.tasks.simulateExpiration(of: "slow", host: Self.host)
             try await eventually { try launches.last?.endedAt != nil }
+            // Before the program is cancelled, which would end the handler, too.
+            try await eventually { log.all.contains { $0.hasPrefix("slow ends") } }
         }
         #expect(log.all.contains("slow ends, 0.0"))
         let run = try #require(try queue.tasks.find("slow", host: Self.host)?.runs.last)

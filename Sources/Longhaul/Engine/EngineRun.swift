@@ -118,7 +118,6 @@ public final class EngineRun: Sendable {
         options.maxSeconds = options.maxSeconds.map { max(0, $0 - seconds) }
         options.maxBytes = options.maxBytes.map { max(0, $0 - bytes) }
         var stopConditions = StopConditions(options)
-        waiting.withLock { $0 = nil }
         current.withLock { current in
             if let tuning = current.tuning { stopConditions.tuning = tuning }
             current.loop = EngineRun.loop(
@@ -127,6 +126,9 @@ public final class EngineRun: Sendable {
         // Requests that the loop before has received hold for this one.
         if isLeaving { leave() }
     }
+
+    /// It waits for another process to leave.
+    var isStandingBy: Bool { waiting.withLock { $0 != nil } }
 
     private var isLeaving: Bool {
         isToStop || isSuspending.load(ordering: .relaxed) || isHandingOver.load(ordering: .relaxed)
@@ -139,6 +141,7 @@ public final class EngineRun: Sendable {
             let wait = try EngineLockWait(in: queue.directory)
             waiting.withLock { $0 = wait }
             notifier?.standsBy()
+            defer { waiting.withLock { $0 = nil } }
             return isLeaving ? nil : try wait.acquire()
         } catch {
             throw error.longhaulError()

@@ -92,6 +92,13 @@ package final class EngineThread: Sendable {
     /// The last error of a run, or that there is no thread.
     package var failure: LonghaulError? { state.withLock { $0.failure } }
 
+    /// Neither another process nor a failure keeps it from being the engine, now or soon.
+    package var isBeginning: Bool {
+        state.withLock { state in
+            !state.hasEnded && state.failure == nil && state.run?.isStandingBy != true
+        }
+    }
+
     package var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
     /// Lets the engine save everything and leave; returns at once. From any thread.

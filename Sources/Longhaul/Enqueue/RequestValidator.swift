@@ -18,6 +18,8 @@ struct RequestValidator {
     }
 
     private var checked: [ExactText: CheckedDirectory] = [:]
+    /// Options whose bounds are kept: those of the last request. The requests of a list share them.
+    private var checkedOptions: CopyOnWrite<TransferOptions>?
     /// The directory that the batch fills, and how many destinations in it were asked about.
     private var filling: (directory: String, inspected: Int, names: DirectoryNames?) = ("", 0, nil)
 
@@ -25,7 +27,10 @@ struct RequestValidator {
         var request = try UploadValidator.located(request)
         let url = try RequestValidator.parse(request.url)
         for mirror in request.options.mirrors { _ = try RequestValidator.parse(mirror) }
-        try RequestBounds.check(request)
+        try RequestBounds.check(
+            request,
+            areOptionsChecked: checkedOptions?.isSame(request.sharedOptions) ?? false)
+        checkedOptions = request.sharedOptions
         if let metadata = request.options.metadata {
             let line = try RequestBounds.json(metadata, "metadata")
             // Requests with the same options share them.
@@ -322,10 +327,13 @@ struct RequestValidator {
 /// The bounds of what is asked of a transfer, the same for commands and programs. What is outside
 /// of them is refused (`invalidRequest`) before anything is recorded.
 enum RequestBounds {
-    static func check(_ request: TransferRequest) throws(LonghaulError) {
-        if let defect = RequestField.defect(of: request) {
+    static func check(
+        _ request: TransferRequest, areOptionsChecked: Bool = false
+    ) throws(LonghaulError) {
+        if let defect = RequestField.defect(of: request, areOptionsChecked: areOptionsChecked) {
             throw LonghaulError(.invalidRequest, defect)
         }
+        if areOptionsChecked { return }
         var headerBytes = 0
         for field in request.options.headers.fields {
             if let problem = field.problem {

@@ -95,6 +95,7 @@ public final class BackgroundSession: Sendable {
         }
     }
 
+    /// Waits while the engine of this process begins, and `seconds` for another one to leave.
     private func isEngineHere(within seconds: Double) async -> Bool {
         let end = ContinuousClock.now + .seconds(seconds)
         while true {
@@ -103,9 +104,8 @@ public final class BackgroundSession: Sendable {
                 try context.queue.status().engine?.pid
             }
             if pid == ProcessInfo.processInfo.processIdentifier { return true }
-            let left = (end - .now) / .seconds(1)
-            if left <= 0 { return false }
-            guard (try? await executor.changed(since: edition, within: min(left, 0.1))) != nil
+            if .now >= end, !sharedStore.isEngineBeginning { return false }
+            guard (try? await executor.changed(since: edition, within: 0.1)) != nil
             else { return false }
         }
     }

@@ -41,11 +41,18 @@ package struct DownloadMachine: Sendable {
     }
 
     var status: FetchStatus {
-        var status = FetchStatus(wire.frame, stage, leaving)
+        var status = FetchStatus(
+            stage, leaving, bytesFetched: wire.frame.bytes.state.bytesFetched)
         status.requests = segments.count
         status.nextTick = nextTick
         status.isWhole = isWhole && wire.fromZero == nil
         return status
+    }
+
+    mutating func endStep() -> FetchStep {
+        var step = wire.frame.endStep()
+        step.status = status
+        return step
     }
 
     /// When to look again for lack of events: a checkpoint that falls due, connections to add.

@@ -1,15 +1,19 @@
 /// The life of one fetch from claim to leaving, as a value: events in, writes and effects out. It
 /// knows no clock, no store and no wire; the engine feeds it and performs what it says. Everything
 /// that decides about a user's bytes passes through here.
+///
+/// Each kind is behind one reference: it is large, and a copy of an enum is made wherever one looks
+/// at it.
 package enum FetchMachine: Sendable {
-    case download(DownloadMachine)
-    case upload(UploadMachine)
+    case download(CopyOnWrite<DownloadMachine>)
+    case upload(CopyOnWrite<UploadMachine>)
 
     package init(_ target: FetchTarget, _ state: FetchState, firstSerial: Int64) {
         let frame = FetchFrame(target, state, firstSerial: firstSerial)
         self =
             target.isUpload
-            ? .upload(UploadMachine(frame)) : .download(DownloadMachine(frame: frame))
+            ? .upload(CopyOnWrite(UploadMachine(frame)))
+            : .download(CopyOnWrite(DownloadMachine(frame: frame)))
     }
 
     // MARK: - Events
@@ -22,41 +26,34 @@ package enum FetchMachine: Sendable {
     package mutating func begin(
         elsewhereThan resting: Set<String> = [], spaceIsShort: Bool = false
     ) -> FetchStep {
-        var step = FetchStep()
         switch consume self {
         case .download(var machine):
-            machine.begin(elsewhereThan: resting, spaceIsShort: spaceIsShort)
-            step = machine.wire.frame.endStep()
+            machine.value.begin(elsewhereThan: resting, spaceIsShort: spaceIsShort)
+            let step = machine.value.endStep()
             self = .download(machine)
+            return step
         case .upload(var machine):
-            machine.begin()
-            step = machine.wire.frame.endStep()
+            machine.value.begin()
+            let step = machine.value.endStep()
             self = .upload(machine)
+            return step
         }
-        step.status = status
-        return step
     }
 
     package mutating func handle(_ event: FetchEvent, in context: FetchContext) -> FetchStep {
-        var step = FetchStep()
-        if stage == .left {
-            step.status = status
-            return step
-        }
-        // Moved out and in again: a copy would be made of all that the machine changes.
+        // Moved out and in again: of a machine that has a second holder, a copy would be changed.
         switch consume self {
         case .download(var machine):
-            machine.react(to: event, in: context)
-            step = machine.wire.frame.endStep()
+            if machine.value.stage != .left { machine.value.react(to: event, in: context) }
+            let step = machine.value.endStep()
             self = .download(machine)
+            return step
         case .upload(var machine):
-            machine.react(to: event, in: context)
-            step = machine.wire.frame.endStep()
+            if machine.value.stage != .left { machine.value.react(to: event, in: context) }
+            let step = machine.value.endStep()
             self = .upload(machine)
+            return step
         }
-        assert(stage != .moving || leaving == nil, "a fetch that is to leave stops its requests")
-        step.status = status
-        return step
     }
 
     /// Records the progress board's numbers for a request of this fetch, before any event that
@@ -68,45 +65,41 @@ package enum FetchMachine: Sendable {
     ) -> Int64 {
         switch consume self {
         case .download(var machine):
-            machine.wire.moved(key, written: written, received: received, now: now)
-            let fetched = machine.wire.frame.bytes.state.bytesFetched
+            machine.value.wire.moved(key, written: written, received: received, now: now)
+            let fetched = machine.value.wire.frame.bytes.state.bytesFetched
             self = .download(machine)
             return fetched
         case .upload(var machine):
-            machine.wire.count(received, of: key)
-            let fetched = machine.wire.frame.bytes.state.bytesFetched
+            machine.value.wire.count(received, of: key)
+            let fetched = machine.value.wire.frame.bytes.state.bytesFetched
             self = .upload(machine)
             return fetched
         }
     }
 
-    package var status: FetchStatus {
-        switch self {
-        case .download(let machine): machine.status
-        case .upload(let machine): machine.status
-        }
-    }
-
     // MARK: - What both have
 
+    /// Read by its address: it is large, and one field of it is wanted.
     package var frame: FetchFrame {
-        switch self {
-        case .download(let machine): machine.wire.frame
-        case .upload(let machine): machine.wire.frame
+        unsafeAddress {
+            switch self {
+            case .download(let machine): machine.address.pointer(to: \.wire.frame)!
+            case .upload(let machine): machine.address.pointer(to: \.wire.frame)!
+            }
         }
     }
 
     package var stage: FetchStage {
         switch self {
-        case .download(let machine): machine.stage
-        case .upload(let machine): machine.stage
+        case .download(let machine): machine.value.stage
+        case .upload(let machine): machine.value.stage
         }
     }
 
     package var leaving: FetchLeaving? {
         switch self {
-        case .download(let machine): machine.leaving
-        case .upload(let machine): machine.leaving
+        case .download(let machine): machine.value.leaving
+        case .upload(let machine): machine.value.leaving
         }
     }
 
@@ -128,13 +121,20 @@ package enum FetchMachine: Sendable {
     package var url: String { frame.url }
     package var totals: TransferTotals { frame.bytes.totals }
 
+    /// Bytes per second that each of its requests may use; `nil` = unlimited. A limit holds for the
+    /// transfer, whatever the number of its connections.
+    package var rateShare: Int64? {
+        guard let limit = frame.target.request.options.limitRate else { return nil }
+        return max(1, limit / Int64(max(1, requests.count)))
+    }
+
     package mutating func serve(_ subscribers: Subscribers) {
         switch consume self {
         case .download(var machine):
-            machine.wire.frame.serve(subscribers)
+            machine.value.wire.frame.serve(subscribers)
             self = .download(machine)
         case .upload(var machine):
-            machine.wire.frame.serve(subscribers)
+            machine.value.wire.frame.serve(subscribers)
             self = .upload(machine)
         }
     }
@@ -142,8 +142,8 @@ package enum FetchMachine: Sendable {
     /// The requests that are out.
     package var requests: [SegmentKey] {
         switch self {
-        case .download(let machine): machine.segments.map(\.key)
-        case .upload(let machine): machine.wire.requests.map(\.key)
+        case .download(let machine): machine.value.segments.map(\.key)
+        case .upload(let machine): machine.value.wire.requests.map(\.key)
         }
     }
 
@@ -151,12 +151,12 @@ package enum FetchMachine: Sendable {
 
     package var download: DownloadMachine? {
         guard case .download(let machine) = self else { return nil }
-        return machine
+        return machine.value
     }
 
     package var upload: UploadMachine? {
         guard case .upload(let machine) = self else { return nil }
-        return machine
+        return machine.value
     }
 
     /// The only request, if it was made before `moment` and no answer to it has begun.
@@ -165,8 +165,8 @@ package enum FetchMachine: Sendable {
             return nil
         }
         return switch self {
-        case .download(let machine): machine.segments.loneUnanswered
-        case .upload(let machine): machine.wire.requests.loneUnanswered
+        case .download(let machine): machine.value.segments.loneUnanswered
+        case .upload(let machine): machine.value.wire.requests.loneUnanswered
         }
     }
 }

@@ -31,11 +31,12 @@ package struct FetchStatus: Hashable, Sendable {
 
     init() {}
 
-    init(_ frame: FetchFrame, _ stage: FetchStage, _ leaving: FetchLeaving?) {
+    init(_ stage: FetchStage, _ leaving: FetchLeaving?, bytesFetched: Int64) {
+        assert(stage != .moving || leaving == nil, "a fetch that is to leave stops its requests")
         self.stage = stage
         isBeingCancelled = leaving?.isCancel ?? false
         isLeaving = leaving != nil
-        bytesFetched = frame.bytes.state.bytesFetched
+        self.bytesFetched = bytesFetched
     }
 }
 

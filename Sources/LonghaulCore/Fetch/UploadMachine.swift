@@ -47,11 +47,18 @@ package struct UploadMachine: Sendable {
     private var options: UploadOptions? { wire.request.options.upload }
 
     var status: FetchStatus {
-        var status = FetchStatus(wire.frame, stage, leaving)
+        var status = FetchStatus(
+            stage, leaving, bytesFetched: wire.frame.bytes.state.bytesFetched)
         status.requests = wire.requests.count
         status.nextTick = nextTick
         status.isWhole = state == .left(nil)
         return status
+    }
+
+    mutating func endStep() -> FetchStep {
+        var step = wire.frame.endStep()
+        step.status = status
+        return step
     }
 
     /// When to look whether another part may be sent; `nil` while off the wire.

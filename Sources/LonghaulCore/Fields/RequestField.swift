@@ -161,14 +161,23 @@ package struct RequestField: Sendable {
     package static let merged = all.filter { $0.merge != nil }
 
     /// The first defect of a request that a field of it has.
-    package static func defect(of request: TransferRequest) -> String? {
-        for defect in defects {
+    ///
+    /// - Parameter areOptionsChecked: Only the others are looked at.
+    package static func defect(
+        of request: TransferRequest, areOptionsChecked: Bool = false
+    ) -> String? {
+        for defect in areOptionsChecked ? defectsBesideOptions : defects {
             if let text = defect(request) { return text }
         }
         return nil
     }
 
     private static let defects = all.compactMap(\.defect)
+    private var isOfOptions: Bool {
+        let root = type(of: path).rootType
+        return root == TransferOptions.self || root == UploadOptions.self
+    }
+    private static let defectsBesideOptions = all.filter { !$0.isOfOptions }.compactMap(\.defect)
 }
 
 /// Reads and writes one property of a request.

@@ -1,11 +1,11 @@
 /// A large value behind one reference: a copy of what holds it copies a pointer, and not two
-/// dozen fields. What is changed is a new one, for the copy that is changed.
+/// dozen fields. A copy that is changed while others share the value gets one of its own.
 ///
 /// It is read by its address. Optimised code of Swift 6.3 read a part of what a `_read` accessor
 /// had yielded to another module after the accessor had ended, and freed it.
-package struct CopyOnWrite<Value: Hashable & Sendable>: Hashable, Sendable {
+package struct CopyOnWrite<Value: Sendable>: Sendable {
     private final class Box: Sendable {
-        // Written once, before the box is shared between threads.
+        // Written only while one value holds the box.
         nonisolated(unsafe) let address: UnsafeMutablePointer<Value>
 
         init(_ value: Value) {
@@ -27,10 +27,9 @@ package struct CopyOnWrite<Value: Hashable & Sendable>: Hashable, Sendable {
 
     package var value: Value {
         unsafeAddress { address }
-        _modify {
-            var copy = box.address.pointee
-            defer { box = Box(copy) }
-            yield &copy
+        unsafeMutableAddress {
+            if !isKnownUniquelyReferenced(&box) { box = Box(box.address.pointee) }
+            return box.address
         }
     }
 
@@ -39,11 +38,15 @@ package struct CopyOnWrite<Value: Hashable & Sendable>: Hashable, Sendable {
 
     /// Without a look at the value.
     package func isSame(_ other: CopyOnWrite) -> Bool { box === other.box }
+}
 
+extension CopyOnWrite: Equatable where Value: Equatable {
     package static func == (left: CopyOnWrite, right: CopyOnWrite) -> Bool {
         left.isSame(right) || left.value == right.value
     }
+}
 
+extension CopyOnWrite: Hashable where Value: Hashable {
     package func hash(into hasher: inout Hasher) {
         hasher.combine(value)
     }

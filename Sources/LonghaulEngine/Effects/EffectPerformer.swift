@@ -108,7 +108,7 @@ struct EffectPerformer {
             connection: settings(
                 options, isElsewhere: isElsewhere, ownConnection: ask.isParallel), target: target,
             end: ask.ask.end, noticeEvery: Limits.checkpointBytes,
-            limitRate: share(of: entry), judge: { ask.verdict($0) })
+            limitRate: entry.machine.rateShare, judge: { ask.verdict($0) })
         request.secrets = secrets(of: options, isElsewhere: isElsewhere)
         request.isBackground = wanted.isDiscretionary
         request.yields = options.yields ?? wanted.isDiscretionary
@@ -124,7 +124,7 @@ struct EffectPerformer {
         else { preconditionFailure("a request goes out only while its source is open") }
         entry.targets.append((ask.key, target))
         var request = request(ask, by: entry.machine.frame.target.request, target)
-        request.limitRate = share(of: entry)
+        request.limitRate = entry.machine.rateShare
         return request
     }
 
@@ -183,16 +183,10 @@ struct EffectPerformer {
         wire.start(begun.map { request($0.ask, by: $0.request, target) })
     }
 
-    /// A limit holds for the transfer, whatever the number of its connections.
-    private func share(of entry: ActiveFetch) -> Int64? {
-        guard let limit = entry.machine.frame.target.request.options.limitRate else { return nil }
-        return max(1, limit / Int64(max(1, entry.machine.requests.count)))
-    }
-
     /// After the number of its connections has changed. No decision, and nothing that must follow a
     /// commit.
     func divideRate(of entry: ActiveFetch) {
-        let share = share(of: entry)
+        let share = entry.machine.rateShare
         if share == entry.rateShare { return }
         entry.rateShare = share
         for key in entry.machine.requests { wire.setRate(key, share) }

@@ -51,11 +51,12 @@ final class ActiveFetch {
     }
 
     init(
-        machine: FetchMachine, sources: FetchSources, subscribers: Subscribers, start: Start
+        machine: FetchMachine, status: FetchStatus, sources: FetchSources,
+        subscribers: Subscribers, start: Start
     ) {
         self.machine = machine
-        id = machine.state.id
-        status = machine.status
+        id = machine.frame.bytes.state.id
+        self.status = status
         bytesFetched = status.bytesFetched
         self.sources = sources
         site = sources.site(of: machine.url)
@@ -99,8 +100,8 @@ final class ActiveFetch {
     /// Tells whether all its bytes would be lost if the fetch left the wire.
     var isUnresumable: Bool {
         switch machine {
-        case .download(let machine): machine.isUnresumable(sources.own.known)
-        case .upload(let machine): machine.isSendingWhole(once: false)
+        case .download(let machine): machine.value.isUnresumable(sources.own.known)
+        case .upload(let machine): machine.value.isSendingWhole(once: false)
         }
     }
 

@@ -180,7 +180,8 @@ extension Engine {
             elsewhereThan: sources.resting(at: now.wall),
             spaceIsShort: fetches.isSpaceShort(at: now.monotonic))
         let entry = ActiveFetch(
-            machine: machine, sources: sources, subscribers: started.subscribers,
+            machine: machine, status: step.status, sources: sources,
+            subscribers: started.subscribers,
             start: ActiveFetch.Start(
                 session: started.session, identityKey: work.identityKey, at: now.monotonic,
                 overdueSince: started.isOverdue ? now.wall : nil,

@@ -33,10 +33,10 @@ extension FetchMachine {
     mutating func change(_ change: (inout FetchFrame) -> Void) {
         switch self {
         case .download(var machine):
-            change(&machine.wire.frame)
+            change(&machine.value.wire.frame)
             self = .download(machine)
         case .upload(var machine):
-            change(&machine.wire.frame)
+            change(&machine.value.wire.frame)
             self = .upload(machine)
         }
     }

@@ -117,6 +117,9 @@ package final class SharedStore: Sendable {
     /// Why this process could not be the engine when it last tried.
     var engineFailure: LonghaulError? { state.withLock { $0.engine }?.failure }
 
+    /// See ``EngineThread/isBeginning``.
+    var isEngineBeginning: Bool { state.withLock { $0.engine }?.isBeginning ?? false }
+
     private static func leaveAtExit() {
         let threads = open.withLock { open in
             open.values.compactMap { sharedStore in sharedStore.state.withLock { $0.engine } }
