@@ -31,19 +31,19 @@ import Testing
         #expect(!queue.isEngineRunning)
     }
 
-    /// However long the start takes, it is waited for; another engine, or a failure, is not.
-    @Test func anEngineIsAboutToBeginUnlessSomethingKeepsIt() async throws {
+    /// A thread that takes its time is not blocked.
+    @Test func anotherEngineOrAFailureBlocksAnEngine() async throws {
         let home = try SessionHome()
         let late = EngineThread(home.store)
         late.start { _, _ in true }
-        #expect(late.isBeginning)
+        #expect(!late.isBlocked)
         let failed = EngineThread(home.store)
         failed.start { _, _ in false }
-        #expect(!failed.isBeginning)
+        #expect(failed.isBlocked)
         try await home.withSession("one", .inProcess) { _ in
             let second = EngineThread(home.store)
             #expect(second.start())
-            try await eventually { !second.isBeginning }
+            try await eventually { second.isBlocked }
             try await within { await second.leave() }
         }
     }

@@ -140,8 +140,8 @@ public final class EngineRun: Sendable {
             guard options.waitsForLease else { return nil }
             let wait = try EngineLockWait(in: queue.directory)
             waiting.withLock { $0 = wait }
-            notifier?.standsBy()
             defer { waiting.withLock { $0 = nil } }
+            notifier?.standsBy()
             return isLeaving ? nil : try wait.acquire()
         } catch {
             throw error.longhaulError()

@@ -92,10 +92,10 @@ package final class EngineThread: Sendable {
     /// The last error of a run, or that there is no thread.
     package var failure: LonghaulError? { state.withLock { $0.failure } }
 
-    /// Neither another process nor a failure keeps it from being the engine, now or soon.
-    package var isBeginning: Bool {
+    /// Another process, or a failure, keeps it from being the engine.
+    package var isBlocked: Bool {
         state.withLock { state in
-            !state.hasEnded && state.failure == nil && state.run?.isStandingBy != true
+            state.hasEnded || state.failure != nil || state.run?.isStandingBy == true
         }
     }
 

@@ -18,7 +18,8 @@ struct RequestValidator {
     }
 
     private var checked: [ExactText: CheckedDirectory] = [:]
-    /// Options whose bounds are kept: those of the last request. The requests of a list share them.
+    /// The options of the last request, which are within their bounds. The requests of a list
+    /// share them.
     private var checkedOptions: CopyOnWrite<TransferOptions>?
     /// The directory that the batch fills, and how many destinations in it were asked about.
     private var filling: (directory: String, inspected: Int, names: DirectoryNames?) = ("", 0, nil)

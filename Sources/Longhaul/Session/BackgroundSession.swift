@@ -104,7 +104,7 @@ public final class BackgroundSession: Sendable {
                 try context.queue.status().engine?.pid
             }
             if pid == ProcessInfo.processInfo.processIdentifier { return true }
-            if .now >= end, !sharedStore.isEngineBeginning { return false }
+            if .now >= end, sharedStore.isEngineBlocked { return false }
             guard (try? await executor.changed(since: edition, within: 0.1)) != nil
             else { return false }
         }

@@ -2,8 +2,8 @@
 /// knows no clock, no store and no wire; the engine feeds it and performs what it says. Everything
 /// that decides about a user's bytes passes through here.
 ///
-/// Each kind is behind one reference: it is large, and a copy of an enum is made wherever one looks
-/// at it.
+/// Each kind is behind one reference: it is large, and whoever reads a field of an enum's payload
+/// copies all of it.
 package enum FetchMachine: Sendable {
     case download(CopyOnWrite<DownloadMachine>)
     case upload(CopyOnWrite<UploadMachine>)
@@ -41,7 +41,7 @@ package enum FetchMachine: Sendable {
     }
 
     package mutating func handle(_ event: FetchEvent, in context: FetchContext) -> FetchStep {
-        // Moved out and in again: of a machine that has a second holder, a copy would be changed.
+        // Moved out and in again: a machine that is held twice is copied before it changes.
         switch consume self {
         case .download(var machine):
             if machine.value.stage != .left { machine.value.react(to: event, in: context) }

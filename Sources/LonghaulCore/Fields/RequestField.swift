@@ -172,11 +172,13 @@ package struct RequestField: Sendable {
         return nil
     }
 
-    private static let defects = all.compactMap(\.defect)
+    /// It is one of the ``TransferOptions``, or in them.
     private var isOfOptions: Bool {
         let root = type(of: path).rootType
         return root == TransferOptions.self || root == UploadOptions.self
     }
+
+    private static let defects = all.compactMap(\.defect)
     private static let defectsBesideOptions = all.filter { !$0.isOfOptions }.compactMap(\.defect)
 }
 

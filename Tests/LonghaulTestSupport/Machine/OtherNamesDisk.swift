@@ -54,8 +54,10 @@ package final class OtherNamesDisk {
     /// The names in its top directory, sorted. Not the names that FUSE gives to files which are
     /// open when they are removed: they go some time after the last descriptor is closed.
     package var names: [String] {
-        let all = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-        return all.filter { !$0.hasPrefix(".fuse_hidden") }.sorted()
+        get throws {
+            try FileManager.default.contentsOfDirectory(atPath: path)
+                .filter { !$0.hasPrefix(".fuse_hidden") }.sorted()
+        }
     }
 
     deinit { umount2(path, Int32(MNT_DETACH)) }

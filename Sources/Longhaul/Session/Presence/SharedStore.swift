@@ -117,8 +117,8 @@ package final class SharedStore: Sendable {
     /// Why this process could not be the engine when it last tried.
     var engineFailure: LonghaulError? { state.withLock { $0.engine }?.failure }
 
-    /// See ``EngineThread/isBeginning``.
-    var isEngineBeginning: Bool { state.withLock { $0.engine }?.isBeginning ?? false }
+    /// See ``EngineThread/isBlocked``.
+    var isEngineBlocked: Bool { state.withLock { $0.engine }?.isBlocked ?? true }
 
     private static func leaveAtExit() {
         let threads = open.withLock { open in
