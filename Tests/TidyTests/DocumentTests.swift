@@ -97,8 +97,8 @@ import Testing
     @Test func layersAreAsDocumented() throws {
         let text = try #require(Repository.shared.text("docs/ARCHITECTURE.md"))
         for module in [
-            "LonghaulCore", "LonghaulPlatform", "LonghaulEngine", "Longhaul", "LonghaulCLI",
-            "LonghaulServe",
+            "LonghaulCore", "LonghaulPlatform", "LonghaulStore", "LonghaulTransport",
+            "LonghaulEngine", "Longhaul", "LonghaulCLI", "LonghaulServe",
         ] {
             let row = try #require(
                 text.split(separator: "\n").first { $0.hasPrefix("| `\(module)` |") }, "\(module)")
@@ -108,6 +108,10 @@ import Testing
                 for folder in layer { rank[folder] = index }
             }
             let files = Repository.sources.filter { $0.module == module }
+            for folder in rank.keys {
+                let path = "Sources/\(module)/\(folder)/"
+                #expect(files.contains { $0.path.hasPrefix(path) }, "there is no \(path)")
+            }
             for (folder, targets) in FolderGraph(files).uses where !folder.isEmpty {
                 let own = String(folder.split(separator: "/")[0])
                 for target in targets where !target.isEmpty {
