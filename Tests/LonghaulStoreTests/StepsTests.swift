@@ -68,6 +68,30 @@ import Testing
         #expect(steps < 400)
     }
 
+    /// A command that waits looks at the running transfers several times a second.
+    @Test func eachTransferThatIsMadeReadyCostsALookTheSame() throws {
+        func cost(_ count: Int) throws -> Int {
+            let scratch = try ScratchStore()
+            let epoch = try scratch.lead()
+            let ids = try (0..<count).map { number in
+                try scratch.add("/d/\(number)") { $0.url = "https://a.example/\(number)" }
+            }
+            try scratch.turn(epoch) { tx in
+                for id in ids {
+                    let fetch = try #require(try tx.sharing.start(id, into: nil, now: .start))
+                    var state = try #require(try tx.fetches.state(of: fetch))
+                    try tx.fetches.mark(&state, prefetched: true)
+                }
+            }
+            return try steps(scratch) {
+                let counts = try scratch.store.transfers.runningCounts()
+                #expect(counts.prefetched.count == count)
+            }
+        }
+        let (few, many) = (try cost(20), try cost(200))
+        #expect(many < 12 * few, "\(few) steps for 20, \(many) for 200")
+    }
+
     /// Ten requests of one host, and then of a thousand: for a moment, for conditions, for
     /// triggers.
     @Test func requestsThatWaitCostADecisionNothing() throws {

@@ -108,7 +108,7 @@ import Testing
                 for folder in layer { rank[folder] = index }
             }
             let files = Repository.sources.filter { $0.module == module }
-            for folder in rank.keys {
+            for folder in rank.keys where folder != module {
                 let path = "Sources/\(module)/\(folder)/"
                 #expect(files.contains { $0.path.hasPrefix(path) }, "there is no \(path)")
             }

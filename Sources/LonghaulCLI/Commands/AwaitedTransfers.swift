@@ -53,9 +53,7 @@ struct AwaitedTransfers {
             _ = try queue.resume(.ids(existing))
         }
         let display = ProgressDisplay.standard(console, count: ids.count)
-        for id in ids {
-            if let transfer = try queue.transfer(id) { display.began(transfer) }
-        }
+        if display.isPlain { try sayBegun(ids, in: queue, on: display) }
         let foreground = try ForegroundWatch(
             ids, in: queue, limits: limits, display: display)
         foreground.report = report
@@ -93,6 +91,16 @@ struct AwaitedTransfers {
             if signal != Signals.interrupt { OwnProcess.end(by: signal) }
             if foreground.isHanging { OwnProcess.exitNow(ExitStatus.interrupted.rawValue) }
             return .interrupted
+        }
+    }
+
+    /// A page at a time: each look at the engine costs more than reading a transfer.
+    private func sayBegun(
+        _ ids: [TransferID], in queue: TransferQueue, on display: ProgressDisplay
+    ) throws {
+        for start in stride(from: 0, to: ids.count, by: Limits.watchedPerRead) {
+            let page = Array(ids[start...].prefix(Limits.watchedPerRead))
+            try queue.transfers(page).forEach(display.began)
         }
     }
 

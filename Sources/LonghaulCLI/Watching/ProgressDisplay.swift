@@ -60,6 +60,8 @@ final class ProgressDisplay {
     }
 
     var isShown: Bool { mode != .silent }
+    /// Each transfer has a line when it begins.
+    var isPlain: Bool { mode == .plain }
 
     /// How often to check the transfers.
     var tickSeconds: Double {

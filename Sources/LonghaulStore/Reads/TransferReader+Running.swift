@@ -91,8 +91,9 @@ extension TransferReader {
         try connection.all(
             """
             SELECT f.id, o.name, t.eligibility / 2 % 2, \
-            (SELECT count(*) FROM transfer s WHERE s.sharedFetch = f.id AND s.fetchID = f.id \
-            AND s.phase = 1 AND s.want = 0 AND s.id <> t.id) + (t.want = 0) \
+            (SELECT count(*) FROM transfer s INDEXED BY transferShared \
+            WHERE s.sharedFetch = f.id AND s.fetchID = f.id AND s.phase = 1 AND s.want = 0 \
+            AND s.id <> t.id) + (t.want = 0) \
             FROM transfer t INDEXED BY transferRunning \
             JOIN origin o ON o.id = t.originID JOIN fetch f ON f.id = t.fetchID \
             WHERE t.phase = 1 AND f.prefetched = 1 AND coalesce(f.leader, t.id) = t.id \
