@@ -43,7 +43,7 @@ extension Store {
     static func startLogging(
         _ connection: Connection, in location: StoreLocation
     ) throws {
-        guard try connection.first("PRAGMA journal_mode=WAL", read: { $0.text(0) }) == "wal" else {
+        guard try connection.value("PRAGMA journal_mode=WAL") == "wal" else {
             throw StoreFailure.unavailable(
                 "the file system of \(location.directory) does not support the queue's write-ahead"
                     + " log; set LONGHAUL_HOME to a local directory")

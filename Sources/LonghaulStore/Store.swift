@@ -182,11 +182,11 @@ package protocol CommitProbe: Sendable {
 extension Connection {
     /// See ``Store/dataVersion()``.
     func dataVersion() throws -> Int64 {
-        try first("PRAGMA data_version") { $0.int64(0) } ?? 0
+        try value("PRAGMA data_version") ?? 0
     }
 
     /// The version of the schema.
     func userVersion() throws -> Int {
-        try first("PRAGMA user_version") { $0.int(0) } ?? 0
+        try value("PRAGMA user_version") ?? 0
     }
 }

@@ -17,8 +17,8 @@ package enum StoreCopy {
         guard let status = FileStatus.of(path) else { return true }
         // A copy dated in the future was made before the clock was set back.
         guard abs(now - status.modified) < Limits.copyIntervalSeconds else { return true }
-        let origin = try? Connection(path: path, readOnly: true)
-            .first("SELECT storeID FROM lease") { $0.text(0) }
+        let origin: String? = try? Connection(path: path, readOnly: true)
+            .value("SELECT storeID FROM lease")
         return try store.lease.info().storeID != origin
     }
 
@@ -87,7 +87,7 @@ package enum StoreCopy {
         var isEnded = false
         do {
             try store.snapshot { source in
-                _ = try source.first("SELECT epoch FROM lease") { $0.int64(0) }
+                _ = try source.value("SELECT epoch FROM lease") as Int64?
                 try source.copy(into: target, pages: Limits.copyStepPages) {
                     // A backlog of unwritten pages would hold up the sync of the next commit.
                     try FileSwap.sync(path)
@@ -130,7 +130,7 @@ package enum StoreCopy {
             SELECT id, options FROM \(table) WHERE id > ?1 AND \
             (instr(options, '"user"') > 0 OR instr(options, '"headers"') > 0) ORDER BY id LIMIT ?2
             """, id, Limits.copyRowsAtOnce
-        ) { ($0.int64(0), TransferOptions(stored: $0.optionalText(1))) }
+        ) { ($0[0] as Int64, TransferOptions(stored: $0[1])) }
         for (id, options) in rows {
             guard let options, options.upload != nil else { continue }
             try target.run(

@@ -50,10 +50,34 @@ final class ScratchStore {
         try store.withEngineTransaction(epoch, .durable, body)
     }
 
+    /// Inserts a row of SQL literals.
+    func insert(_ table: String, _ row: Literals) throws {
+        let names = row.map(\.key).joined(separator: ", ")
+        let values = row.map(\.value).joined(separator: ", ")
+        try store.access { try $0.run("INSERT INTO \(table) (\(names)) VALUES (\(values))") }
+    }
+
+    /// The literals that these columns of the last row have.
+    func stored(_ table: String, _ row: Literals) throws -> [String] {
+        try row.map { column in
+            let values: [String] = try store.access {
+                try $0.values("SELECT quote(\(column.key)) FROM \(table) ORDER BY rowid")
+            }
+            return try #require(values.last)
+        }
+    }
+
     func state(_ id: TransferID, now: Timestamp = .start) throws -> TransferState? {
         try store.transfers.find(id, now: now)?.state
     }
 }
+
+/// SQL literals by the names of columns.
+typealias Literals = KeyValuePairs<String, String>
+
+func quoted(_ value: some Encodable) -> String { "'\(StoredJSON.encode(value))'" }
+
+func milliseconds(_ moments: Timestamp?...) -> [Int64?] { moments.map { $0?.milliseconds } }
 
 enum Scratch {
     static func directory() throws -> String {

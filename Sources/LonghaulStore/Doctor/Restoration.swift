@@ -36,9 +36,7 @@ package struct StoreNumbers: Hashable, Sendable {
 
     init(_ connection: Connection) throws {
         func last(_ table: String) throws -> Int64 {
-            try connection.first("SELECT seq FROM sqlite_sequence WHERE name = ?1", table) {
-                $0.int64(0)
-            } ?? 0
+            try connection.value("SELECT seq FROM sqlite_sequence WHERE name = ?1", table) ?? 0
         }
         transfer = try last("transfer")
         event = try last("event")
@@ -87,7 +85,7 @@ enum Restoration {
             let source = try Connection(path: copy, readOnly: true, waits: Limits.busySeconds)
             let target = try Connection(path: work.database)
             try source.transaction(.deferred) {
-                _ = try source.first("SELECT epoch FROM lease") { $0.int64(0) }
+                _ = try source.value("SELECT epoch FROM lease") as Int64?
                 try source.copy(into: target, pages: -1) {}
             }
             try Store.startLogging(target, in: work)
@@ -100,9 +98,7 @@ enum Restoration {
             return try store.access { connection in
                 Restored(
                     at: status.modified,
-                    transfers: try connection.first("SELECT count(*) FROM transfer") {
-                        $0.int(0)
-                    } ?? 0,
+                    transfers: try connection.value("SELECT count(*) FROM transfer") ?? 0,
                     last: try StoreNumbers(connection))
             }
         } catch {
@@ -127,11 +123,13 @@ private struct RestoredRows {
     func begun() throws -> [(state: FetchState, destination: String)] {
         try connection.all(
             """
-            SELECT begun.*, destination FROM transfer JOIN \
-            (SELECT \(FetchRecord.columns), leader FROM fetch WHERE partInode IS NOT NULL) begun \
-            ON begun.id = transfer.fetchID WHERE coalesce(leader, transfer.id) = transfer.id
+            SELECT f.id, destination FROM transfer t JOIN fetch f ON f.id = t.fetchID \
+            WHERE partInode IS NOT NULL AND coalesce(leader, t.id) = t.id
             """
-        ) { (FetchRecord.read($0), $0.text(26)) }
+        ) { (fetch: $0[0] as FetchID, destination: $0[1] as String) }
+        .compactMap { row in
+            try FetchRecord.find(row.fetch, connection).map { ($0, row.destination) }
+        }
     }
 
     /// Compares a fetch of the copy with the disk. Bytes count only if the part file was not
@@ -156,20 +154,14 @@ private struct RestoredRows {
             state.bytesTotal = nil
             state.publication = nil
         }
-        let statement = try connection.prepare(FetchRecord.update)
-        statement.bind(1, state.id)
-        FetchRecord.bind(state, to: statement)
-        try statement.runOnce()
+        try FetchRecord.save(state, connection)
     }
 
     /// Raises ids, event numbers and the lease's epoch far above all that were given.
     func skipNumbers(_ count: Int64) throws {
         for table in ["transfer", "fetch", "event", "session", "origin", "host", "launch"] {
-            let last = try connection.first(
-                "SELECT seq FROM sqlite_sequence WHERE name = ?1", table
-            ) {
-                $0.int64(0)
-            }
+            let last: Int64? = try connection.value(
+                "SELECT seq FROM sqlite_sequence WHERE name = ?1", table)
             try connection.run("DELETE FROM sqlite_sequence WHERE name = ?1", table)
             try connection.run(
                 "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)", table,

@@ -159,7 +159,7 @@ extension StoreDoctor {
     static func shrink(_ store: Store) throws(LonghaulError) -> Int64 {
         let size: (pages: Int64, free: Int64, page: Int64) = try store.access { connection in
             func number(_ name: String) throws -> Int64 {
-                try connection.first("PRAGMA \(name)") { $0.int64(0) } ?? 0
+                try connection.value("PRAGMA \(name)") ?? 0
             }
             return (
                 try number("page_count"), try number("freelist_count"), try number("page_size")
@@ -218,12 +218,11 @@ private struct StrayRepair {
             SELECT originID, min(url) FROM transfer WHERE originID NOT IN (SELECT id FROM origin) \
             GROUP BY originID
             """
-        ) { ($0.int64(0), $0.text(1)) }
+        ) { ($0[0] as Int64, $0[1] as String) }
         for (id, url) in missing {
             let name = (try? URLParts(url))?.origin ?? "recovered-\(id)"
-            let existing = try connection.first("SELECT id FROM origin WHERE name = ?1", name) {
-                $0.int64(0)
-            }
+            let existing: Int64? = try connection.value(
+                "SELECT id FROM origin WHERE name = ?1", name)
             if let existing {
                 try connection.run(
                     "UPDATE transfer SET originID = ?2 WHERE originID = ?1", id, existing)

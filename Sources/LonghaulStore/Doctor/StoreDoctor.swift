@@ -76,7 +76,7 @@ package enum StoreDoctor {
                 SELECT * FROM (SELECT at FROM event ORDER BY seq DESC LIMIT 1) UNION ALL \
                 SELECT * FROM (SELECT created FROM transfer ORDER BY id DESC LIMIT 1)
                 """
-            ) { Timestamp(milliseconds: $0.int64(0)) }
+            ) { Timestamp(milliseconds: $0[0]) }
         }
         return times?.max()
     }
@@ -144,8 +144,8 @@ struct StrayRows: Hashable, CustomStringConvertible {
 extension Store {
     /// The faults that SQLite finds in the file, in its words; empty = sound.
     func faults(limit: Int) throws(LonghaulError) -> [String] {
-        let found = try access {
-            try $0.all("PRAGMA integrity_check(\(limit))") { $0.text(0) }
+        let found: [String] = try access {
+            try $0.values("PRAGMA integrity_check(\(limit))")
         }
         return found == ["ok"] ? [] : found
     }
@@ -153,7 +153,7 @@ extension Store {
     func stray() throws(LonghaulError) -> StrayRows {
         try snapshot { connection in
             func count(_ sql: String) throws -> Int {
-                try connection.first("SELECT count(*) FROM \(sql)") { $0.int(0) } ?? 0
+                try connection.value("SELECT count(*) FROM \(sql)") ?? 0
             }
             var stray = StrayRows()
             stray.fetchesWithoutTransfer = try count(Stray.fetches)
@@ -190,7 +190,7 @@ enum Stray {
         SELECT sessionID, phase, want, pending, n FROM tally WHERE n <> 0 ORDER BY 1, 2, 3, 4
         """
 
-    static func readCounts(_ row: StoredRow) -> [Int64] {
-        (0..<5).map { row.int64($0) }
+    static func readCounts(_ row: StoredRow<Int>) -> [Int64] {
+        (0..<5).map { row[$0] }
     }
 }

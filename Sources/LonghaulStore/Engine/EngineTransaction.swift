@@ -24,7 +24,7 @@ extension Store {
     ) throws -> Value {
         do {
             return try writeUntranslated(durability) { connection in
-                let current = try connection.first("SELECT epoch FROM lease") { $0.int64(0) }
+                let current: Int64? = try connection.value("SELECT epoch FROM lease")
                 guard current == epoch.rawValue else { throw LeaseLost() }
                 let transaction = EngineTransaction(connection)
                 let value = try body(transaction)
@@ -73,9 +73,8 @@ package struct LogWriter {
     package func append(
         _ type: EventType, of id: TransferID, detail: String? = nil, now: Timestamp
     ) throws {
-        let session = try connection.first("SELECT sessionID FROM transfer WHERE id = ?1", id) {
-            $0.int64(0)
-        }
+        let session: Int64? = try connection.value(
+            "SELECT sessionID FROM transfer WHERE id = ?1", id)
         guard let session else { preconditionFailure("an event tells of a transfer in the queue") }
         buffer.add(EventRow(at: now, session: session, transfer: id, type: type, detail: detail))
     }
@@ -97,16 +96,11 @@ package struct OriginMemories {
 
     /// The memory of an origin; default values for an unknown one.
     package func memory(of name: String) throws -> OriginMemory {
-        try connection.first(OriginRecord.select, name, read: OriginRecord.read)
-            ?? OriginMemory(origin: name)
+        try OriginRecord.find(name, connection)
     }
 
     package func save(_ memory: OriginMemory) throws {
-        try connection.run(
-            OriginRecord.save, memory.origin, memory.ignoresRanges, memory.mishandlesIfRange,
-            memory.speaksHTTP2, memory.coolDownUntil, memory.failures, memory.bytesPerSecond,
-            memory.coolDownSince, memory.pauseUntil, memory.uploads?.rawValue,
-            memory.lastFailure)
+        try OriginRecord.save(memory, connection)
     }
 
     /// Lets failed origins be asked again at `moment`; pauses that they have asked for stay.

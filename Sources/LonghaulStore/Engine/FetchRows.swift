@@ -10,15 +10,12 @@ package struct FetchRows {
     }
 
     package func state(of id: FetchID) throws -> FetchState? {
-        try connection.first(FetchRecord.select, id, read: FetchRecord.read)
+        try FetchRecord.find(id, connection)
     }
 
     /// Saves a fetch whole. Progress is saved after the sync that made it durable.
     package func save(_ state: FetchState) throws {
-        let statement = try connection.prepare(FetchRecord.update)
-        statement.bind(1, state.id)
-        FetchRecord.bind(state, to: statement)
-        try statement.runOnce()
+        try FetchRecord.save(state, connection)
     }
 
     /// Drops the fetch of a transfer that is not running. Its counts stay with the transfer.
@@ -54,11 +51,7 @@ package struct FetchRows {
         state.bytesFetched = numbers.bytesFetched
         state.attempts = numbers.attempts
         state.restarts = numbers.restarts
-        let statement = try connection.prepare(FetchRecord.insert)
-        statement.bind(1, Int64?.none)
-        FetchRecord.bind(state, to: statement)
-        try statement.runOnce()
-        state.id = FetchID(rawValue: connection.lastInsertedRowID)
+        state.id = try FetchRecord.insert(state, connection)
         return state
     }
 
@@ -71,10 +64,7 @@ package struct FetchRows {
     }
 
     func fetchID(of id: TransferID) throws -> FetchID? {
-        let found = try connection.first("SELECT fetchID FROM transfer WHERE id = ?1", id) {
-            $0.optionalInt64(0).map(FetchID.init(rawValue:))
-        }
-        return found ?? nil
+        try connection.value("SELECT fetchID FROM transfer WHERE id = ?1", id)
     }
 
     /// Records a part file for deletion; the fetch stays, and makes another one.
@@ -94,7 +84,7 @@ package struct FetchRows {
             "DELETE FROM orphanedPart WHERE since < ?1", now + -Limits.leftPartsKeptSeconds)
         return try connection.all("SELECT path, device, inode, birth FROM orphanedPart") {
             OrphanedPart(
-                path: $0.text(0),
+                path: $0[0],
                 identity: $0.fileIdentity(device: 1, inode: 2, birth: 3))
         }
     }

@@ -12,6 +12,8 @@ package struct Epoch: Hashable, Comparable, Sendable {
     package static func < (left: Epoch, right: Epoch) -> Bool { left.rawValue < right.rawValue }
 }
 
+extension Epoch: StoredID {}
+
 /// Thrown instead of writing: another process has taken the lease since. Nothing of the transaction
 /// is kept.
 package struct LeaseLost: Error, Hashable, Sendable {}
@@ -54,21 +56,23 @@ package struct EngineInfo: Hashable, Sendable {
 package struct EngineLease {
     let store: Store
 
+    private enum Column: Int32, StoredColumn {
+        case epoch, storeID, pid, pidStart, bootID, mode, since, nextWake
+
+        static let select = "SELECT \(list) FROM lease"
+    }
+
     package func info() throws(LonghaulError) -> EngineInfo {
         let found = try store.access {
-            try $0.first(
-                """
-                SELECT epoch, storeID, pid, pidStart, bootID, mode, since, nextWake FROM lease
-                """
-            ) { row in
+            try $0.first(Column.select) { (row: StoredRow<Column>) in
                 EngineInfo(
-                    epoch: Epoch(rawValue: row.int64(0)), storeID: row.text(1),
-                    holder: row.isNull(2)
+                    epoch: row[.epoch], storeID: row[.storeID],
+                    holder: row.isNull(.pid)
                         ? nil
                         : EngineHolder(
-                            pid: Int32(truncatingIfNeeded: row.int64(2)), pidStart: row.int64(3),
-                            bootID: row.text(4), mode: row.text(5)),
-                    since: row.optionalTimestamp(6), nextWake: row.optionalTimestamp(7))
+                            pid: Int32(truncatingIfNeeded: row[.pid] as Int64),
+                            pidStart: row[.pidStart], bootID: row[.bootID], mode: row[.mode]),
+                    since: row[.since], nextWake: row[.nextWake])
             }
         }
         guard let found else {
@@ -91,9 +95,9 @@ package struct EngineLease {
             // The conditions of the previous holder.
             try SettingRows(connection).remove(ConditionsRecord.key)
             if holder.stays { try SettingRows(connection).remove(StoreSettings.requestKey) }
-            guard let epoch = try connection.first("SELECT epoch FROM lease", read: { $0.int64(0) })
+            guard let epoch: Epoch = try connection.value("SELECT epoch FROM lease")
             else { throw StoreFailure.damaged(store.location.database, "the lease row is missing") }
-            return Epoch(rawValue: epoch)
+            return epoch
         }
     }
 

@@ -82,6 +82,36 @@ private struct Queue {
     var session: Int64
 }
 
+/// A transfer `t` that is ready, and its fetch `f`. Of one in a known group the columns from
+/// `originID` on are not read.
+private enum ReadyColumn: Int32, StoredColumn {
+    case id, readySince, expectedBytes, deadline, bytesTotal, durable, isUnresumable
+    case originID, eligibility, priority, sessionID, windows
+
+    var sql: String {
+        switch self {
+        case .readySince: "coalesce(t.readySince, t.created)"
+        case .bytesTotal, .durable: "f.\(self)"
+        case .isUnresumable: FetchRecord.isUnresumable
+        case .windows: CalendarRows.windows("t.eligibility")
+        default: "t.\(self)"
+        }
+    }
+
+    static let selectOne = """
+        SELECT \(list) FROM transfer t LEFT JOIN fetch f ON f.id = t.fetchID \
+        WHERE t.id = ?1 AND t.phase = 0 AND t.want = 0 AND t.readyAt = 0
+        """
+
+    static let selectGroup = """
+        SELECT \(allCases.prefix { $0 != .originID }.list) \
+        FROM transfer t INDEXED BY transferReady LEFT JOIN fetch f ON f.id = t.fetchID \
+        WHERE t.phase = 0 AND t.want = 0 AND t.readyAt = 0 \
+        AND t.eligibility = ?1 AND t.priority = ?2 AND t.sessionID = ?3 AND t.originID = ?4 \
+        ORDER BY t.id LIMIT ?5
+        """
+}
+
 private struct ReadyOrigin {
     var id: Int64
     var memory: OriginMemory
@@ -184,12 +214,11 @@ package struct ReadyQueue {
     private func picked(
         _ places: [TransferID: Int64], _ limits: ReadyLimits, _ search: inout OriginSearch
     ) throws -> [ReadyRow] {
-        let near = try connection.all(
+        let near: [TransferID] = try connection.values(
             """
             SELECT id FROM transfer INDEXED BY transferDeadline WHERE ended = 0 \
             AND want IN (0, 1) AND deadline < ?1 ORDER BY deadline LIMIT ?2
-            """, search.now + Limits.nearDeadlineSeconds, Limits.nearDeadlinesMax
-        ) { $0.transferID(0) }
+            """, search.now + Limits.nearDeadlineSeconds, Limits.nearDeadlinesMax)
         let urgent = try rows(of: near, limit: near.count, limits, &search)
         let taken = Set(urgent.map(\.id))
         let moved = places.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
@@ -204,8 +233,7 @@ package struct ReadyQueue {
         var rows: [ReadyRow] = []
         for id in ids where rows.count < limit {
             guard var row = try ready(id), limits.eligibilities?.contains(row.eligibility) ?? true,
-                let memory = try connection.first(
-                    OriginRecord.selectByID, row.originID, read: OriginRecord.read),
+                let memory = try OriginRecord.find(row.originID, connection),
                 search.takes(row.originID, memory, hasMirrors: row.eligibility.hasMirrors)
             else { continue }
             row.memory = memory
@@ -217,18 +245,14 @@ package struct ReadyQueue {
     /// A transfer without the memory of its origin; `nil` = it is not ready.
     private func ready(_ id: TransferID) throws -> ReadyRow? {
         try connection.first(
-            """
-            SELECT \(Self.rowColumns), t.originID, t.eligibility, t.priority, t.sessionID, \
-            \(CalendarRows.windows("t.eligibility")) FROM transfer t \
-            LEFT JOIN fetch f ON f.id = t.fetchID \
-            WHERE t.id = ?1 AND t.phase = 0 AND t.want = 0 AND t.readyAt = 0
-            """, id
-        ) { row in
+            ReadyColumn.selectOne, id
+        ) { (row: StoredRow<ReadyColumn>) in
             let queue = Queue(
-                eligibility: CalendarRows.key(row, 8, windows: 11), stored: row.int64(8),
-                priority: Priority(rawValue: row.int(9)) ?? .normal, session: row.int64(10))
+                eligibility: CalendarRows.key(row, .eligibility, windows: .windows),
+                stored: row[.eligibility], priority: Priority(rawValue: row[.priority]) ?? .normal,
+                session: row[.sessionID])
             return ready(
-                row, queue, ReadyOrigin(id: row.int64(7), memory: OriginMemory(origin: "")))
+                row, queue, ReadyOrigin(id: row[.originID], memory: OriginMemory(origin: "")))
         }
     }
 
@@ -270,13 +294,12 @@ package struct ReadyQueue {
     private func nextSession(
         _ eligibility: Int64, _ priority: Priority, after last: Int64
     ) throws -> Int64? {
-        try connection.first(
+        try connection.value(
             """
             SELECT sessionID FROM transfer INDEXED BY transferReady \
             WHERE phase = 0 AND want = 0 AND readyAt = 0 \
             AND eligibility = ?1 AND priority = ?2 AND sessionID > ?3 ORDER BY sessionID LIMIT 1
-            """, eligibility, priority.rawValue, last
-        ) { $0.int64(0) }
+            """, eligibility, priority.rawValue, last)
     }
 
     /// The origins of a queue that can take more, up to its share of the read. Until one is found
@@ -292,8 +315,9 @@ package struct ReadyQueue {
             let isOver = visits >= search.visitsMax && !found.isEmpty
             if isOver || found.count >= search.foundMax { return false }
             visits += 1
-            let memory = try connection.first(OriginRecord.selectByID, id) { OriginRecord.read($0) }
-            if let memory, search.takes(id, memory, hasMirrors: queue.eligibility.hasMirrors) {
+            if let memory = try OriginRecord.find(id, connection),
+                search.takes(id, memory, hasMirrors: queue.eligibility.hasMirrors)
+            {
                 found.append(ReadyOrigin(id: id, memory: memory))
             }
             return true
@@ -315,49 +339,39 @@ package struct ReadyQueue {
     }
 
     private func nextOrigin(_ queue: Queue, after last: Int64) throws -> Int64? {
-        try connection.first(
+        try connection.value(
             """
             SELECT originID FROM transfer INDEXED BY transferReady \
             WHERE phase = 0 AND want = 0 AND readyAt = 0 \
             AND eligibility = ?1 AND priority = ?2 AND sessionID = ?3 AND originID > ?4 \
             ORDER BY originID LIMIT 1
-            """, queue.stored, queue.priority.rawValue, queue.session, last
-        ) { $0.int64(0) }
+            """, queue.stored, queue.priority.rawValue, queue.session, last)
     }
-
-    private static let rowColumns = """
-        t.id, coalesce(t.readySince, t.created), t.expectedBytes, t.deadline, f.bytesTotal, \
-        f.durable, \(FetchRecord.isUnresumable)
-        """
 
     private func rows(
         of queue: Queue, _ origin: ReadyOrigin, limit: Int
     ) throws -> [ReadyRow] {
         try connection.all(
-            """
-            SELECT \(Self.rowColumns) FROM transfer t INDEXED BY transferReady \
-            LEFT JOIN fetch f ON f.id = t.fetchID \
-            WHERE t.phase = 0 AND t.want = 0 AND t.readyAt = 0 \
-            AND t.eligibility = ?1 AND t.priority = ?2 AND t.sessionID = ?3 AND t.originID = ?4 \
-            ORDER BY t.id LIMIT ?5
-            """, queue.stored, queue.priority.rawValue, queue.session, origin.id,
-            limit
+            ReadyColumn.selectGroup, queue.stored, queue.priority.rawValue, queue.session,
+            origin.id, limit
         ) { ready($0, queue, origin) }
     }
 
-    private func ready(_ row: StoredRow, _ queue: Queue, _ origin: ReadyOrigin) -> ReadyRow {
+    private func ready(
+        _ row: StoredRow<ReadyColumn>, _ queue: Queue, _ origin: ReadyOrigin
+    ) -> ReadyRow {
         ReadyRow(
-            id: row.transferID(0), originID: origin.id, memory: origin.memory,
-            sessionID: queue.session, priority: queue.priority, eligibility: queue.eligibility,
-            waitingSince: row.timestamp(1), bytesLeft: bytesLeft(row),
-            isUnresumable: row.bool(6), deadline: row.timestamp(3), place: row.int64(0))
+            id: row[.id], originID: origin.id, memory: origin.memory, sessionID: queue.session,
+            priority: queue.priority, eligibility: queue.eligibility,
+            waitingSince: row[.readySince], bytesLeft: bytesLeft(row),
+            isUnresumable: row[.isUnresumable], deadline: row[.deadline], place: row[.id])
     }
 
-    private func bytesLeft(_ row: StoredRow) -> Int64? {
-        let total = row.optionalInt64(4) ?? row.optionalInt64(2)
-        let isUnresumable = row.bool(6)
+    private func bytesLeft(_ row: StoredRow<ReadyColumn>) -> Int64? {
+        let total: Int64? = row[.bytesTotal] ?? row[.expectedBytes]
+        let isUnresumable: Bool = row[.isUnresumable]
         if total == nil, !isUnresumable { return nil }
-        let held = row.optionalText(5).flatMap { ByteRanges(stored: $0) }
+        let held = ByteRanges(stored: row[.durable])
         return Candidate.bytesLeft(
             of: total, held: held?.count ?? 0, isUnresumable: isUnresumable)
     }
@@ -368,11 +382,11 @@ package struct ReadyQueue {
         var eligibilities: [EligibilityKey] = []
         var last: Int64 = -1
         while eligibilities.count < limit,
-            let next = try connection.first(
+            let next: Int64 = try connection.value(
                 """
                 SELECT eligibility FROM transfer INDEXED BY transferReady WHERE phase = 0 AND want = 0 \
                 AND readyAt = 0 AND eligibility > ?1 ORDER BY eligibility LIMIT 1
-                """, last, read: { $0.int64(0) })
+                """, last)
         {
             eligibilities.append(try CalendarRows(connection).key(next))
             last = next

@@ -32,15 +32,14 @@ package struct RetentionRows {
     /// Transfers that ended before a moment and that nothing needs any more, the oldest first: no
     /// bytes are kept for `retry`, and no event waits for a host.
     package func endedTransfers(before moment: Timestamp, limit: Int) throws -> [TransferID] {
-        try connection.all(
+        try connection.values(
             """
             SELECT t.id FROM transfer t INDEXED BY transferFinished WHERE t.ended = 1 \
             AND t.finishedAt < ?1 AND t.rearm = t.rearmed AND t.fetchID IS NULL \
             AND NOT EXISTS (SELECT 1 FROM event e JOIN session s ON s.id = e.sessionID \
             WHERE e.transferID = t.id AND e.acknowledgedAt IS NULL AND s.host IS NOT NULL) \
             ORDER BY t.finishedAt LIMIT ?2
-            """, moment, limit
-        ) { $0.transferID(0) }
+            """, moment, limit)
     }
 
     /// Deletes the oldest records of files that were sent.
@@ -58,10 +57,9 @@ package struct RetentionRows {
     package func announceEndOfBytes(
         _ seconds: Double, _ log: LogWriter, limit: Int, now: Timestamp
     ) throws {
-        let ids = try connection.all(
+        let ids: [TransferID] = try connection.values(
             "\(Self.kept) AND NOT EXISTS (\(Self.notice)) LIMIT ?3", now + -seconds,
-            EventType.transferBytesExpire.rawValue, limit
-        ) { $0.transferID(0) }
+            EventType.transferBytesExpire.rawValue, limit)
         let end = RFC3339.format(now + Limits.partNoticeSeconds)
         for id in ids {
             try log.append(.transferBytesExpire, of: id, detail: #"{"at":"\#(end)"}"#, now: now)
@@ -72,10 +70,9 @@ package struct RetentionRows {
     package func bytesToDrop(
         _ seconds: Double, announcedFor notice: Double, limit: Int, now: Timestamp
     ) throws -> [TransferID] {
-        try connection.all(
+        try connection.values(
             "\(Self.kept) AND EXISTS (\(Self.notice) AND e.at <= ?3) LIMIT ?4", now + -seconds,
-            EventType.transferBytesExpire.rawValue, now + -notice, limit
-        ) { $0.transferID(0) }
+            EventType.transferBytesExpire.rawValue, now + -notice, limit)
     }
 
     /// Transfers that ended, and whose deadline passed, before a moment, and that keep bytes.

@@ -77,7 +77,7 @@ struct SessionEnds {
                 """
                 INSERT INTO tally (sessionID, phase, want, pending, n) VALUES (?1, ?5, ?2, ?3, ?4) \
                 ON CONFLICT DO UPDATE SET n = n + ?4
-                """, group.sessionID, group.want, group.isRearmPending, count, end.phase)
+                """, group.sessionID, group.want, group.isRearmPending, count, end.phase.rawValue)
         }
     }
 }

@@ -1,19 +1,26 @@
 package import LonghaulCore
 
 extension KeptFile {
-    fileprivate static let select = """
-        SELECT coalesce(finalPath, destination), fileDevice, fileInode, bytesTotal, finishedAt, \
-        fileValidator, coalesce(fileBirth, 0) FROM transfer WHERE id = ?1
-        """
+    private enum Column: Int32, StoredColumn {
+        case path, fileDevice, fileInode, fileBirth, bytesTotal, finishedAt, fileValidator
 
-    fileprivate static func read(_ row: StoredRow) -> KeptFile? {
-        guard let length = row.optionalLength(3),
-            let validator = StoredJSON.decode(Validator.self, row.text(5))
+        var sql: String { self == .path ? "coalesce(finalPath, destination)" : "\(self)" }
+    }
+
+    private static let select = "SELECT \(Column.list) FROM transfer WHERE id = ?1"
+
+    fileprivate static func find(_ id: TransferID, _ connection: Connection) throws -> KeptFile? {
+        try connection.first(select, id, read: read) ?? nil
+    }
+
+    private static func read(_ row: StoredRow<Column>) -> KeptFile? {
+        guard let length = row.optionalLength(.bytesTotal),
+            let validator: Validator = row.json(.fileValidator)
         else { return nil }
         return KeptFile(
-            path: row.text(0),
-            identity: row.fileIdentity(device: 1, inode: 2, birth: 6),
-            length: length, finishedAt: row.timestamp(4), validator: validator)
+            path: row[.path],
+            identity: row.fileIdentity(device: .fileDevice, inode: .fileInode, birth: .fileBirth),
+            length: length, finishedAt: row[.finishedAt], validator: validator)
     }
 }
 
@@ -31,25 +38,23 @@ package struct SharedFetches {
     /// Other live transfers whose request may be equal, the oldest first. One look-up if there are
     /// none.
     package func peers(of id: TransferID, limit: Int) throws -> [TransferID] {
-        try connection.all(
+        try connection.values(
             """
             SELECT p.id FROM transfer t CROSS JOIN transfer p INDEXED BY transferByIdentity \
             ON p.identityKey = t.identityKey WHERE t.id = ?1 AND p.ended = 0 AND p.id <> ?1 \
             ORDER BY p.id LIMIT ?2
-            """, id, limit
-        ) { $0.transferID(0) }
+            """, id, limit)
     }
 
     /// Queued transfers that want to run and whose request may be that of a fetch with this key.
     package func newcomers(
         _ key: Int64, after id: TransferID, limit: Int
     ) throws -> [TransferID] {
-        try connection.all(
+        try connection.values(
             """
             SELECT id FROM transfer INDEXED BY transferByIdentity WHERE identityKey = ?1 \
             AND ended = 0 AND phase = 0 AND want = 0 AND id > ?2 ORDER BY id LIMIT ?3
-            """, key, id, limit
-        ) { $0.transferID(0) }
+            """, key, id, limit)
     }
 
     /// All transfers that have this fetch, its leader included.
@@ -88,11 +93,9 @@ package struct SharedFetches {
     }
 
     package func setLeader(of fetch: FetchID, to id: TransferID) throws {
-        let old = try connection.first("SELECT leader FROM fetch WHERE id = ?1", fetch) {
-            $0.optionalInt64(0).map(TransferID.init(rawValue:))
-        }
+        let old: TransferID? = try connection.value("SELECT leader FROM fetch WHERE id = ?1", fetch)
         if old == id { return }
-        if let old = old ?? nil { try keepCount(of: old, in: fetch) }
+        if let old { try keepCount(of: old, in: fetch) }
         try SharedFetchRows(connection).lead(fetch, by: id)
     }
 
@@ -143,12 +146,8 @@ package struct SharedFetches {
         guard var work = try WorkRecord.find(id, connection), !work.phase.hasEnded else {
             return nil
         }
-        let statement = try connection.prepare(FetchRecord.insert)
-        statement.bind(1, Int64?.none)
-        FetchRecord.bind(copy, to: statement)
-        try statement.runOnce()
         var state = copy
-        state.id = FetchID(rawValue: connection.lastInsertedRowID)
+        state.id = try FetchRecord.insert(copy, connection)
         state.leader = nil
         let runs = work.want == .run && !work.isUnreadable
         try connection.run(
@@ -164,22 +163,21 @@ package struct SharedFetches {
     /// The newest completed transfer with an equal request, if the version of its file is known.
     /// Only the disk shows whether the file is unchanged.
     package func finished(like work: TransferWork, now: Timestamp) throws -> KeptFile? {
-        let ids = try connection.all(
+        let ids: [TransferID] = try connection.values(
             """
             SELECT id FROM transfer INDEXED BY transferKept WHERE identityKey = ?1 \
             AND phase = 3 AND fileValidator IS NOT NULL AND fileInode IS NOT NULL \
             ORDER BY id DESC LIMIT ?2
-            """, work.identityKey, Limits.finishedLookedAt
-        ) { $0.transferID(0) }
+            """, work.identityKey, Limits.finishedLookedAt)
         if ids.isEmpty { return nil }
         let identity = FetchIdentity(work.request)
         for id in ids {
             guard let other = try WorkRecord.find(id, connection), !other.isUnreadable,
                 FetchIdentity(other.request) == identity,
-                let file = try connection.first(KeptFile.select, id, read: KeptFile.read)
+                let file = try KeptFile.find(id, connection)
             else { continue }
             // Finished by a clock that was ahead: later changes of the file would seem earlier.
-            if let file, file.finishedAt <= now { return file }
+            if file.finishedAt <= now { return file }
         }
         return nil
     }

@@ -60,7 +60,7 @@ package struct StoreSettings {
     package func keptOverride() throws(LonghaulError) -> KeptOverride {
         let rows = try store.access {
             try $0.all("SELECT key, value FROM setting WHERE key GLOB 'condition.*'") {
-                (key: $0.text(0), value: $0.text(1))
+                (key: $0[0] as String, value: $0[1] as String)
             }
         }
         var kept = KeptOverride()

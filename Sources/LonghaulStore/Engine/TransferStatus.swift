@@ -20,9 +20,8 @@ package struct TransferStatus {
 
     /// The transfers that an engine had claimed: its successor handles them first.
     package func liveUnqueued() throws -> [TransferID] {
-        try connection.all(
-            "SELECT id FROM transfer INDEXED BY transferRunning WHERE phase = 1 ORDER BY id"
-        ) { $0.transferID(0) }
+        try connection.values(
+            "SELECT id FROM transfer INDEXED BY transferRunning WHERE phase = 1 ORDER BY id")
     }
 
     /// Claims a ready transfer: it runs from now on, with a fetch row, which is made at the first
@@ -167,9 +166,9 @@ package struct TransferStatus {
             """)
         let standing = try standing(of: id)
         try end(id, as: .cancelled, statement, standing, numbers, now)
-        let canceller = try connection.first(
+        let canceller: Canceller?? = try connection.first(
             "SELECT cancelledBy, replacedBy > 0 FROM transfer WHERE id = ?1", id
-        ) { $0.bool(1) ? .replaced : $0.optionalText(0).flatMap(Canceller.init(rawValue:)) }
+        ) { $0[1] ? .replaced : $0.known(0) }
         let detail = canceller.flatMap { $0 }.map { StoredJSON.encode(CancelDetail(by: $0)) }
         addEvent(.transferCancelled, of: id, standing, detail, now)
     }
@@ -230,21 +229,39 @@ package struct TransferStatus {
         }
     }
 
+    private enum StandingColumn: Int32, StoredColumn {
+        case sessionID, want, isRearmPending, fetch, isFetchShared, isFollowing, upload
+
+        var sql: String {
+            switch self {
+            case .sessionID, .want: "t.\(self)"
+            case .isRearmPending: "t.rearm > t.rearmed"
+            case .fetch: "f.id"
+            case .isFetchShared: "f.leader IS NOT NULL"
+            case .isFollowing: "f.leader IS NOT NULL AND f.leader <> t.id"
+            case .upload:
+                """
+                CASE WHEN f.upload IS NOT NULL \
+                THEN f.askedURL IS NOT NULL AND f.askedURL <> t.url END
+                """
+            }
+        }
+
+        static let select = """
+            SELECT \(list) FROM transfer t LEFT JOIN fetch f ON f.id = t.fetchID WHERE t.id = ?1
+            """
+    }
+
     private func standing(of id: TransferID) throws -> Standing {
         let standing = try connection.first(
-            """
-            SELECT t.sessionID, t.want, t.rearm > t.rearmed, f.id, f.leader IS NOT NULL, \
-            f.leader IS NOT NULL AND f.leader <> t.id, \
-            CASE WHEN f.upload IS NOT NULL THEN f.askedURL IS NOT NULL AND f.askedURL <> t.url END \
-            FROM transfer t LEFT JOIN fetch f ON f.id = t.fetchID WHERE t.id = ?1
-            """, id
-        ) {
+            StandingColumn.select, id
+        ) { (row: StoredRow<StandingColumn>) in
             Standing(
                 group: EndNotes.Group(
-                    sessionID: $0.int64(0), want: $0.int(1), isRearmPending: $0.bool(2)),
-                fetch: $0.optionalInt64(3).map(FetchID.init(rawValue:)), isFetchShared: $0.bool(4),
-                isFollowing: $0.bool(5),
-                upload: $0.optionalInt(6).flatMap(Standing.Upload.init(rawValue:)))
+                    sessionID: row[.sessionID], want: row[.want],
+                    isRearmPending: row[.isRearmPending]),
+                fetch: row[.fetch], isFetchShared: row[.isFetchShared],
+                isFollowing: row[.isFollowing], upload: row.known(.upload))
         }
         guard let standing else { preconditionFailure("what ends is in the queue") }
         return standing
@@ -293,7 +310,7 @@ package struct TransferStatus {
     /// `nil` = they cannot be read, or there is no such transfer.
     private func options(of id: TransferID) throws -> TransferOptions? {
         let options = try connection.first("SELECT options FROM transfer WHERE id = ?1", id) {
-            TransferOptions(stored: $0.optionalText(0))
+            TransferOptions(stored: $0[0])
         }
         return options ?? nil
     }

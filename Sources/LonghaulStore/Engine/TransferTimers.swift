@@ -93,43 +93,39 @@ package struct TransferTimers {
 
     /// When the next transfer becomes ready by time; `nil` = none waits for time.
     package func nextDue() throws -> Timestamp? {
-        try connection.first(
+        try connection.value(
             """
             SELECT readyAt FROM transfer INDEXED BY transferDue WHERE phase = 0 AND readyAt > 0 \
             AND readyAt < ?1 ORDER BY readyAt LIMIT 1
-            """, Timestamp.distantFuture
-        ) { $0.timestamp(0) }
+            """, Timestamp.distantFuture)
     }
 
     /// The same for transfers that do not wait for disk space.
     package func nextDueBesidesStorage() throws -> Timestamp? {
-        try connection.first(
+        try connection.value(
             """
             SELECT readyAt FROM transfer INDEXED BY transferDueBesidesStorage \
             WHERE phase = 0 AND readyAt > 0 AND readyAt < ?1 \
             AND instr(coalesce(waitReason, ''), '"storage"') = 0 ORDER BY readyAt LIMIT 1
-            """, Timestamp.distantFuture
-        ) { $0.timestamp(0) }
+            """, Timestamp.distantFuture)
     }
 
     /// Waiting transfers whose preferences are due for a check, the earliest first.
     package func dueWaivers(_ now: Timestamp, limit: Int) throws -> [TransferID] {
-        try connection.all(
+        try connection.values(
             """
             SELECT id FROM transfer INDEXED BY transferWaiver WHERE phase = 0 AND waiveAt > 0 \
             AND waiveAt <= ?1 ORDER BY waiveAt LIMIT ?2
-            """, now, limit
-        ) { $0.transferID(0) }
+            """, now, limit)
     }
 
     /// When the next preferences are due for a check.
     package func nextWaiver() throws -> Timestamp? {
-        try connection.first(
+        try connection.value(
             """
             SELECT waiveAt FROM transfer INDEXED BY transferWaiver WHERE phase = 0 \
             AND waiveAt > 0 ORDER BY waiveAt LIMIT 1
-            """
-        ) { $0.timestamp(0) }
+            """)
     }
 
     /// Waives the preferences of a transfer.
@@ -146,23 +142,21 @@ package struct TransferTimers {
     /// Live transfers whose deadline has passed, the earliest first, without those that are being
     /// cancelled.
     package func expired(_ now: Timestamp, limit: Int) throws -> [TransferID] {
-        try connection.all(
+        try connection.values(
             """
             SELECT id FROM transfer INDEXED BY transferDeadline WHERE ended = 0 AND deadline <= ?1 \
             AND want IN (0, 1) ORDER BY deadline LIMIT ?2
-            """, now, limit
-        ) { $0.transferID(0) }
+            """, now, limit)
     }
 
     /// The earliest deadline of a live transfer. A running transfer past its deadline is left out:
     /// it was handled already, and ends as soon as its disk responds.
     package func nextDeadline(_ now: Timestamp) throws -> Timestamp? {
-        try connection.first(
+        try connection.value(
             """
             SELECT deadline FROM transfer INDEXED BY transferDeadline WHERE ended = 0 \
             AND want IN (0, 1) AND (phase <> 1 OR deadline > ?1) ORDER BY deadline LIMIT 1
-            """, now
-        ) { $0.timestamp(0) }
+            """, now)
     }
 }
 

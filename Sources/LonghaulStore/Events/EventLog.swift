@@ -133,7 +133,7 @@ package struct EventLog {
             try $0.all(
                 "SELECT seq, transferID, type FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2",
                 sequence, limit
-            ) { ($0.int64(0), $0.optionalInt64(1), EventType(rawValue: $0.text(2))) }
+            ) { ($0[0] as Int64, $0[1] as Int64?, EventType(rawValue: $0[2])) }
         }
         let ids = events.compactMap { event in
             event.2.endsTransfer || event.2 == .transferNeedsInput
@@ -171,7 +171,7 @@ extension EventLog {
                 (SELECT max(e.seq) FROM event e WHERE e.transferID = t.id) \
                 FROM transfer t WHERE t.id = ?1
                 """, id
-            ) { (session: $0.int64(0), hasEnded: $0.bool(1), event: $0.optionalInt64(2)) }
+            ) { (session: $0[0] as Int64, hasEnded: $0[1] as Bool, event: $0[2] as Int64?) }
             guard let found, found.hasEnded else { return }
             try connection.run(
                 """

@@ -152,12 +152,11 @@ package struct HostLaunches {
         guard let events = launch.events, let name = launch.session,
             let session = try SessionRows(connection).id(of: name)
         else { return false }
-        return try connection.first(
+        return try connection.value(
             """
             SELECT EXISTS (SELECT 1 FROM event INDEXED BY eventWaiting WHERE sessionID = ?1 \
             AND acknowledgedAt IS NULL AND seq BETWEEN ?2 AND ?3)
-            """, session, events.lowerBound, events.upperBound
-        ) { $0.bool(0) } ?? false
+            """, session, events.lowerBound, events.upperBound) ?? false
     }
 
     private func acknowledge(_ launch: StoredLaunch, now: Timestamp) throws {

@@ -37,12 +37,11 @@ package struct HostQuestions {
     package func needInput(
         _ id: TransferID, error: LonghaulError, numbers: TransferTotals, now: Timestamp
     ) throws -> Bool {
-        let hasHost = try connection.first(
+        let hasHost: Bool? = try connection.value(
             """
             SELECT s.host IS NOT NULL FROM transfer t JOIN session s ON s.id = t.sessionID \
             WHERE t.id = ?1
-            """, id
-        ) { $0.bool(0) }
+            """, id)
         guard hasHost == true, let status = error.httpStatus, Self.answerable.contains(status)
         else {
             try transfers.fail(id, error: error, numbers: numbers, now: now)
@@ -65,12 +64,11 @@ package struct HostQuestions {
     /// is tried at once, each further one later. `nil` = not at all. A host that always answers
     /// `continue` would else be asked without end.
     package func pause(after id: TransferID, now: Timestamp) throws -> Double? {
-        let questions = try connection.first(
+        let questions: Int? = try connection.value(
             """
             SELECT count(*) FROM event INDEXED BY eventByTransfer \
             WHERE transferID = ?1 AND type = ?2 AND at > ?3
-            """, id, EventType.transferNeedsInput.rawValue, now + -Limits.answersCountedSeconds
-        ) { $0.int(0) }
+            """, id, EventType.transferNeedsInput.rawValue, now + -Limits.answersCountedSeconds)
         guard let questions, questions > 1 else { return nil }
         return TaskTiming.delay(afterDeferrals: questions - 1)
     }
@@ -92,7 +90,7 @@ package struct HostQuestions {
     package func askHosts(_ now: Timestamp, limit: Int) throws -> Int {
         let found = try connection.all(
             HostQuestions.asking, now, limit, HostSettings.defaultEventBudget
-        ) { ($0.transferID(0), $0.double(1)) }
+        ) { ($0[0] as TransferID, $0[1] as Double) }
         for (id, budget) in found {
             let until = now + 2 * budget
             let wait = WaitReason(

@@ -24,7 +24,7 @@ package struct OpenQuestions {
                 WHERE t.sessionID = (SELECT id FROM session WHERE name = ?1) AND t.input > 0 \
                 AND t.ended = 0 AND question IS NOT NULL ORDER BY question
                 """, session, EventType.transferNeedsInput.rawValue
-            ) { ($0.transferID(0), $0.int(1) == InputKind.delayed, $0.int64(2)) }
+            ) { ($0[0] as TransferID, $0[1] == InputKind.delayed, $0[2] as Int64) }
             return try found.compactMap { id, isDelayed, event in
                 try TransferRows(connection).transfer(id, now: now).map {
                     OpenNeed(transfer: $0, event: event, isDelayed: isDelayed)
@@ -49,9 +49,8 @@ package struct OpenQuestions {
     /// Lets a transfer that waits for an answer continue unchanged. `false`: it does not wait.
     package func answerInput(_ id: TransferID) throws(LonghaulError) -> Bool {
         try store.write(.durable) { connection in
-            let waits = try connection.first(
-                "SELECT input > 0 AND ended = 0 FROM transfer WHERE id = ?1", id
-            ) { $0.bool(0) }
+            let waits: Bool? = try connection.value(
+                "SELECT input > 0 AND ended = 0 FROM transfer WHERE id = ?1", id)
             guard waits == true else { return false }
             try IntentRows(connection).add(id)
             return true
@@ -63,12 +62,11 @@ package struct OpenQuestions {
         _ id: TransferID, session: String
     ) throws(LonghaulError) -> Bool {
         try store.access {
-            try $0.first(
+            try $0.value(
                 """
                 SELECT t.input > 0 AND t.ended = 0 FROM transfer t \
                 JOIN session s ON s.id = t.sessionID WHERE t.id = ?1 AND s.name = ?2
-                """, id, session
-            ) { $0.bool(0) }
+                """, id, session)
         } ?? false
     }
 }

@@ -117,7 +117,7 @@ package struct RegisteredHosts {
                 WHEN status = 0 THEN 'succeeded' ELSE 'failed' END AS result, count(*) \
                 FROM launch GROUP BY result
                 """
-            ) { ($0.text(0), $0.int(1)) }
+            ) { ($0[0] as String, $0[1] as Int) }
         }
         return Dictionary(uniqueKeysWithValues: rows)
     }
@@ -134,10 +134,9 @@ package struct RegisteredHosts {
 
     /// The number of the last launch; 0 = there was none.
     package func lastLaunch() throws(LonghaulError) -> LaunchID {
-        let last = try store.access {
-            try $0.first("SELECT seq FROM sqlite_sequence WHERE name = 'launch'") { $0.int64(0) }
-        }
-        return LaunchID(rawValue: last ?? 0)
+        try store.access {
+            try $0.value("SELECT seq FROM sqlite_sequence WHERE name = 'launch'")
+        } ?? LaunchID(rawValue: 0)
     }
 
     package func launch(_ id: LaunchID) throws(LonghaulError) -> StoredLaunch? {

@@ -50,9 +50,8 @@ package struct RegisteredJobs {
     }
 
     private func freeName(_ connection: Connection) throws -> String {
-        let last = try connection.first(
-            "SELECT seq FROM sqlite_sequence WHERE name = 'host'"
-        ) { $0.int64(0) }
+        let last: Int64? = try connection.value(
+            "SELECT seq FROM sqlite_sequence WHERE name = 'host'")
         var number = (last ?? 0) + 1
         while try HostRows(connection).find("job-\(number)") != nil { number += 1 }
         return "job-\(number)"
@@ -185,10 +184,9 @@ package struct RegisteredJobs {
     package func remove(_ name: String) throws(LonghaulError) {
         try store.write(.durable) { connection in
             _ = try find(name, connection)
-            let isOpen = try connection.first(
+            let isOpen: Bool? = try connection.value(
                 "SELECT EXISTS (SELECT 1 FROM launch INDEXED BY launchOpen WHERE host = ?1 "
-                    + "AND endedAt IS NULL)", name
-            ) { $0.bool(0) }
+                    + "AND endedAt IS NULL)", name)
             if isOpen == true {
                 throw LonghaulError(
                     .conflict, "the job \(name) runs; `longhaul job cancel` ends the run first")

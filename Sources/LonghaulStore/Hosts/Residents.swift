@@ -100,7 +100,7 @@ package struct Residents {
         try store.access {
             let row = try $0.first(
                 "SELECT endedAt IS NOT NULL, expiration FROM launch WHERE id = ?1", launch
-            ) { ($0.bool(0), $0.optionalText(1)) }
+            ) { ($0[0] as Bool, $0[1] as String?) }
             guard let row, !row.0 else { return .ended }
             return row.1.map { .expired(ExpirationReason(rawValue: $0) ?? .time) } ?? .goesOn
         }
@@ -109,13 +109,12 @@ package struct Residents {
     /// How many of its tasks have no result.
     package func openTasks(of launch: LaunchID) throws(LonghaulError) -> Int {
         try store.access {
-            try $0.first(
+            try $0.value(
                 """
                 SELECT count(*) FROM task INDEXED BY taskByLaunch WHERE launch = ?1 AND kind <> 2 \
                 AND NOT EXISTS (SELECT 1 FROM launchReport r WHERE r.launch = ?1 \
                 AND r.task = identifier)
-                """, launch
-            ) { $0.int(0) }
+                """, launch)
         } ?? 0
     }
 
@@ -141,6 +140,9 @@ package enum LaunchCourse: Hashable, Sendable {
 
 /// The rows of `resident` and `launchReport`.
 struct ResidentRows {
+    private enum Column: Int32, StoredColumn { case id, pid, pidStart, bootID }
+    private enum ReportColumn: Int32, StoredColumn { case launch, task, result, status }
+
     let connection: Connection
 
     init(_ connection: Connection) {
@@ -148,23 +150,20 @@ struct ResidentRows {
     }
 
     func isPresent(_ id: ResidentID) throws -> Bool {
-        try connection.first(
-            "SELECT EXISTS (SELECT 1 FROM resident WHERE id = ?1)", id.rawValue
-        ) { $0.bool(0) } ?? false
+        try connection.value("SELECT EXISTS (SELECT 1 FROM resident WHERE id = ?1)", id.rawValue)
+            ?? false
     }
 
     func all(of host: String) throws -> [StoredResident] {
         try connection.all(
             """
-            SELECT id, pid, pidStart, bootID FROM resident INDEXED BY residentByHost \
+            SELECT \(Column.list) FROM resident INDEXED BY residentByHost \
             WHERE host = ?1 ORDER BY id DESC
             """, host
-        ) { row in
+        ) { (row: StoredRow<Column>) in
             StoredResident(
-                id: ResidentID(rawValue: row.int64(0)), host: host,
-                process: LaunchedProcess(
-                    pid: Int32(truncatingIfNeeded: row.int64(1)), startTicks: row.int64(2),
-                    bootID: row.text(3)))
+                id: row[.id], host: host,
+                process: row.process(.pid, start: .pidStart, boot: .bootID))
         }
     }
 
@@ -173,18 +172,17 @@ struct ResidentRows {
     }
 
     func openLaunches(of id: ResidentID) throws -> [LaunchID] {
-        try connection.all(
+        try connection.values(
             """
             SELECT id FROM launch INDEXED BY launchOpen WHERE endedAt IS NULL AND resident = ?1 \
             ORDER BY id
-            """, id.rawValue
-        ) { LaunchID(rawValue: $0.int64(0)) }
+            """, id.rawValue)
     }
 
     func hasEnd(_ launch: LaunchID) throws -> Bool {
-        try connection.first(
-            "SELECT EXISTS (SELECT 1 FROM launchReport WHERE launch = ?1 AND task IS NULL)", launch
-        ) { $0.bool(0) } ?? false
+        try connection.value(
+            "SELECT EXISTS (SELECT 1 FROM launchReport WHERE launch = ?1 AND task IS NULL)", launch)
+            ?? false
     }
 
     /// The first report of a task, and of the end, counts.
@@ -208,15 +206,15 @@ struct ResidentRows {
     func reports(of launch: LaunchID? = nil) throws -> [LaunchReport] {
         try connection.all(
             """
-            SELECT launch, task, result, status FROM launchReport \
+            SELECT \(ReportColumn.list) FROM launchReport \
             WHERE ?1 IS NULL OR launch = ?1 ORDER BY id
             """, launch
-        ) { row in
-            let content: LaunchReport.Content =
-                row.optionalText(1).map {
-                    .result(task: $0, TaskResult(rawValue: row.text(2)) ?? .failure)
-                } ?? .ended(status: row.optionalInt(3))
-            return LaunchReport(launch: LaunchID(rawValue: row.int64(0)), content: content)
+        ) { (row: StoredRow<ReportColumn>) in
+            let task: String? = row[.task]
+            return LaunchReport(
+                launch: row[.launch],
+                content: task.map { .result(task: $0, row.known(.result) ?? .failure) }
+                    ?? .ended(status: row[.status]))
         }
     }
 

@@ -7,7 +7,7 @@ package struct Sessions {
     /// All sessions, by name.
     package func all() throws(LonghaulError) -> [StoredSession] {
         try store.snapshot { connection in
-            try connection.all("SELECT name FROM session ORDER BY name") { $0.text(0) }
+            try connection.values("SELECT name FROM session ORDER BY name")
                 .compactMap { try SessionRows(connection).session($0) }
         }
     }
@@ -50,11 +50,11 @@ package struct Sessions {
             guard let id = try SessionRows(connection).id(of: name),
                 let session = try SessionRows(connection).session(name)
             else { throw noSuchSession(name) }
-            let live = try connection.first(
+            let live: Int? = try connection.value(
                 """
                 SELECT coalesce(sum(n), 0) FROM tally WHERE sessionID = ?1 \
                 AND (phase = 0 OR pending = 1)
-                """, id, read: { $0.int(0) })
+                """, id)
             if let live, live > 0 {
                 let what = live == 1 ? "transfer that has" : "transfers that have"
                 throw LonghaulError(
@@ -68,11 +68,11 @@ package struct Sessions {
                     "session \(name) has \(session.waitingEvents) \(what) that nobody has"
                         + " acknowledged; acknowledge or discard what waits first")
             }
-            let ids = try connection.all(
+            let ids: [TransferID] = try connection.values(
                 """
                 SELECT id FROM transfer INDEXED BY transferEnded WHERE sessionID = ?1 \
                 AND ended = 1
-                """, id, read: { $0.transferID(0) })
+                """, id)
             let parts = try ids.flatMap { try TransferRows(connection).forget($0, now: now) }
             try connection.run("DELETE FROM event WHERE sessionID = ?1", id)
             try connection.run("DELETE FROM tally WHERE sessionID = ?1", id)
@@ -97,12 +97,11 @@ package struct Sessions {
                 WHERE e.sessionID = (SELECT id FROM session WHERE name = ?1) \
                 AND e.acknowledgedAt IS NULL
                 """, name
-            ) { ($0.transferID(0), EventType(rawValue: $0.text(1))) }
+            ) { ($0[0] as TransferID, EventType(rawValue: $0[1])) }
             for (id, type) in ended where type.endsTransfer { ids.insert(id) }
             return try ids.sorted().filter { id in
-                let isUpload = try connection.first(
-                    "SELECT source IS NOT NULL FROM transfer WHERE id = ?1", id
-                ) { $0.bool(0) }
+                let isUpload: Bool? = try connection.value(
+                    "SELECT source IS NOT NULL FROM transfer WHERE id = ?1", id)
                 return (isUpload ?? false) == (kind == .upload)
             }
         }

@@ -63,7 +63,7 @@ extension TransferReader {
                 WHERE t.phase = 1 AND coalesce(f.leader, t.id) = t.id \
                 GROUP BY o.name
                 """
-            ) { (name: $0.text(0), count: $0.int(1), discretionary: $0.int(2)) }
+            ) { (name: $0[0] as String, count: $0[1] as Int, discretionary: $0[2] as Int) }
             for origin in origins {
                 counts.ofOrigin[origin.name] = origin.count
                 counts.total += origin.count
@@ -78,12 +78,11 @@ extension TransferReader {
     /// True if a transfer waits only for an engine.
     package func isAnyReady() throws(LonghaulError) -> Bool {
         try store.access {
-            try $0.first(
+            try $0.value(
                 """
                 SELECT 1 FROM transfer INDEXED BY transferReady \
                 WHERE phase = 0 AND want = 0 AND readyAt = 0 AND eligibility IN (0, 1) LIMIT 1
-                """
-            ) { _ in true } ?? false
+                """) ?? false
         }
     }
 
@@ -101,25 +100,23 @@ extension TransferReader {
             """
         ) {
             PrefetchedFetch(
-                id: FetchID(rawValue: $0.int64(0)), origin: $0.text(1),
-                isDiscretionary: $0.bool(2), transfers: $0.int(3))
+                id: $0[0] as FetchID, origin: $0[1],
+                isDiscretionary: $0[2], transfers: $0[3])
         }
     }
 
     /// True if transfers are left that are wanted to run.
     package func isAnyWanted() throws(LonghaulError) -> Bool {
         try store.access { connection in
-            try connection.first(
+            try connection.value(
                 """
                 SELECT 1 FROM tally WHERE n > 0 AND (pending = 1 OR phase = 0 AND want = 0) LIMIT 1
-                """
-            ) { _ in true } ?? false
+                """) ?? false
         }
     }
 
     /// The memory of an origin.
     package func origin(_ name: String) throws(LonghaulError) -> OriginMemory {
-        try store.access { try $0.first(OriginRecord.select, name, read: OriginRecord.read) }
-            ?? OriginMemory(origin: name)
+        try store.access { try OriginRecord.find(name, $0) }
     }
 }

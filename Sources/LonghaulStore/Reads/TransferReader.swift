@@ -68,26 +68,7 @@ package struct TransferReader {
 
     /// The last attempts of a transfer, oldest first.
     package func attempts(of id: TransferID) throws(LonghaulError) -> [AttemptRecord] {
-        try store.access {
-            try $0.all(
-                """
-                SELECT serial, startedAt, endedAt, url, bytes, httpStatus, httpVersion, outcome, \
-                message, peer, nameLookup, connect, tlsHandshake, firstByte FROM attempt \
-                WHERE transferID = ?1 ORDER BY serial
-                """, id
-            ) { row in
-                AttemptRecord(
-                    number: row.int(0), startedAt: row.timestamp(1), endedAt: row.timestamp(2),
-                    url: row.text(3), bytes: row.int64(4),
-                    httpStatus: row.optionalInt64(5).map { Int($0) },
-                    httpVersion: row.optionalInt64(6).map { Int($0) }, outcome: row.text(7),
-                    message: row.optionalText(8),
-                    phases: RequestPhases(
-                        peer: row.optionalText(9), nameLookup: row.seconds(10),
-                        connect: row.seconds(11), tlsHandshake: row.seconds(12),
-                        firstByte: row.seconds(13)))
-            }
-        }
+        try store.access { try AttemptRow.all(of: id, $0) }
     }
 
     /// The transfers that one still waits for, and their states; `nil` = one was removed.
@@ -108,17 +89,15 @@ package struct TransferReader {
         url: String, origin: String, at path: String, now: Timestamp
     ) throws(LonghaulError) -> Transfer? {
         try store.snapshot { connection in
-            let number = try connection.first("SELECT id FROM origin WHERE name = ?1", origin) {
-                $0.int64(0)
-            }
+            let number: Int64? = try connection.value(
+                "SELECT id FROM origin WHERE name = ?1", origin)
             guard let number else { return nil }
-            let id = try connection.first(
+            let id: TransferID? = try connection.value(
                 """
                 SELECT id FROM transfer INDEXED BY transferKept WHERE identityKey = ?1 \
                 AND phase = 3 AND fileInode IS NOT NULL AND url = ?2 \
                 AND coalesce(finalPath, destination) = ?3 ORDER BY id DESC LIMIT 1
-                """, IdentityKey.of(url, origin: number), url, path
-            ) { $0.transferID(0) }
+                """, IdentityKey.of(url, origin: number), url, path)
             return try id.flatMap { try TransferRows(connection).transfer($0, now: now) }
         }
     }
@@ -137,9 +116,8 @@ package struct TransferReader {
     /// only.
     package func hasTransfer(to destination: String) throws(LonghaulError) -> Bool {
         try store.snapshot { connection in
-            try connection.first(
-                "SELECT 1 FROM transfer WHERE destination = ?1", destination
-            ) { $0.bool(0) } ?? false
+            try connection.value("SELECT 1 FROM transfer WHERE destination = ?1", destination)
+                ?? false
         }
     }
 }
@@ -183,12 +161,12 @@ private struct TransferLists {
     private func recent(session: String?, since: Timestamp, limit: Int) throws -> [TransferID] {
         let sessionID = try session.flatMap { try SessionRows(connection).id(of: $0) }
         if session != nil, sessionID == nil { return [] }
-        return try connection.all(
+        return try connection.values(
             """
             SELECT id FROM transfer INDEXED BY transferFinished WHERE ended = 1 \
             AND finishedAt >= ?1 AND (?3 IS NULL OR sessionID = ?3) AND rearm = rearmed \
             ORDER BY finishedAt DESC, id DESC LIMIT ?2
-            """, since, limit, sessionID, read: { $0.transferID(0) })
+            """, since, limit, sessionID)
     }
 }
 

@@ -26,11 +26,7 @@ package struct AbandonedUploads {
     /// Begins the attempts that are due. They count before they are made, so that no crash repeats
     /// one without end.
     package func begin(limit: Int, now: Timestamp) throws -> [AbandonedUpload] {
-        let due = try connection.all(
-            """
-            SELECT id, fetchID, transferID, url, source, options, upload, attempts \
-            FROM abandonedUpload WHERE dueAt <= ?1 ORDER BY id LIMIT ?2
-            """, now, limit, read: AbandonedUploads.read)
+        let due = try connection.all(Self.due, now, limit, read: Self.read)
         var begun: [AbandonedUpload] = []
         for (id, found) in due {
             guard var upload = found else {
@@ -48,29 +44,34 @@ package struct AbandonedUploads {
 
     /// When the next attempt is due; `nil` = nothing is left.
     package func nextDue() throws -> Timestamp? {
-        let found = try connection.first("SELECT min(dueAt) FROM abandonedUpload") {
-            $0.optionalTimestamp(0)
-        }
-        return found ?? nil
+        try connection.value("SELECT min(dueAt) FROM abandonedUpload")
     }
 
     package func forget(_ id: Int64) throws {
         try connection.run("DELETE FROM abandonedUpload WHERE id = ?1", id)
     }
 
+    private enum Column: Int32, StoredColumn {
+        case id, fetchID, transferID, url, source, options, upload, attempts
+    }
+
+    private static let due = """
+        SELECT \(Column.list) FROM abandonedUpload WHERE dueAt <= ?1 ORDER BY id LIMIT ?2
+        """
+
     /// Without its options, or its state, there is no request to be made.
-    private static func read(_ row: StoredRow) -> (Int64, AbandonedUpload?) {
-        let id = row.int64(0)
-        guard let options = TransferOptions(stored: row.optionalText(5)),
-            let state = StoredJSON.decode(UploadState.self, row.text(6))
+    private static func read(_ row: StoredRow<Column>) -> (Int64, AbandonedUpload?) {
+        let id: Int64 = row[.id]
+        guard let options = TransferOptions(stored: row[.options]),
+            let state: UploadState = row.json(.upload)
         else { return (id, nil) }
-        var request = TransferRequest(url: row.text(3), destination: .file(row.text(4)))
+        var request = TransferRequest(url: row[.url], destination: .file(row[.source]))
         request.options = options
         return (
             id,
             AbandonedUpload(
-                id: id, fetch: FetchID(rawValue: row.int64(1)), transfer: row.transferID(2),
-                request: request, state: state, attempts: row.count(7))
+                id: id, fetch: row[.fetchID], transfer: row[.transferID], request: request,
+                state: state, attempts: row.count(.attempts))
         )
     }
 }

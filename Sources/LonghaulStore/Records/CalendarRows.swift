@@ -12,9 +12,7 @@ struct CalendarRows {
     /// The number of the windows, which are recorded where they are new; 0 = at any time.
     func place(of windows: TimeWindows?) throws -> Int64 {
         guard let text = windows?.stored else { return 0 }
-        let known = try connection.first("SELECT id FROM calendar WHERE windows = ?1", text) {
-            $0.int64(0)
-        }
+        let known: Int64? = try connection.value("SELECT id FROM calendar WHERE windows = ?1", text)
         if let known { return known }
         try connection.run("INSERT INTO calendar (windows) VALUES (?1)", text)
         return connection.lastInsertedRowID
@@ -28,9 +26,8 @@ struct CalendarRows {
     /// The key of such a number. Windows that cannot be read are none: their transfer is unreadable
     /// and not carried out.
     func key(_ stored: Int64) throws -> EligibilityKey {
-        let windows = try connection.first(
-            "SELECT windows FROM calendar WHERE id = ?1", EligibilityKey.place(inStored: stored)
-        ) { $0.text(0) }
+        let windows: String? = try connection.value(
+            "SELECT windows FROM calendar WHERE id = ?1", EligibilityKey.place(inStored: stored))
         return EligibilityKey(stored: stored, windows: windows.flatMap { TimeWindows(stored: $0) })
     }
 
@@ -43,15 +40,19 @@ struct CalendarRows {
             + " & \((1 << bits.count) - 1))"
     }
 
-    static func key(_ row: StoredRow, _ column: Int32, windows: Int32) -> EligibilityKey {
-        EligibilityKey(
-            stored: row.int64(column),
-            windows: row.optionalText(windows).flatMap { TimeWindows(stored: $0) })
+    static func key<Column>(
+        _ row: StoredRow<Column>, _ column: Column, windows: Column
+    ) -> EligibilityKey {
+        let text: String? = row[windows]
+        return EligibilityKey(
+            stored: row[column], windows: text.flatMap { TimeWindows(stored: $0) })
     }
 
     /// False if a key has windows that cannot be read.
-    static func isReadable(_ row: StoredRow, _ column: Int32, windows: Int32) -> Bool {
-        EligibilityKey.place(inStored: row.int64(column)) == 0
+    static func isReadable<Column>(
+        _ row: StoredRow<Column>, _ column: Column, windows: Column
+    ) -> Bool {
+        EligibilityKey.place(inStored: row[column]) == 0
             || key(row, column, windows: windows).windows != nil
     }
 }

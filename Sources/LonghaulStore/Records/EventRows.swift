@@ -30,8 +30,7 @@ struct EventRows {
     }
 
     func last() throws -> Int64 {
-        try connection.first("SELECT seq FROM sqlite_sequence WHERE name = 'event'") { $0.int64(0) }
-            ?? 0
+        try connection.value("SELECT seq FROM sqlite_sequence WHERE name = 'event'") ?? 0
     }
 
     func acknowledge(

@@ -9,16 +9,35 @@ enum HostQueries {
 
     /// `?1`, `?2`: types of events. A restart is worth knowing, not worth a launch.
     static let waiting = """
-        SELECT s.host, s.name, s.launchEvents, s.launchDelay, \
-        (SELECT e.at FROM event e INDEXED BY eventWaiting WHERE e.sessionID = s.id \
-        AND e.acknowledgedAt IS NULL AND e.type <> ?1 ORDER BY e.seq LIMIT 1) AS first, \
-        NOT EXISTS (SELECT 1 FROM tally y WHERE y.sessionID = s.id AND y.n > 0 \
-        AND (y.phase = 0 OR y.pending = 1)), \
-        EXISTS (SELECT 1 FROM transfer t INDEXED BY transferInput WHERE t.sessionID = s.id \
-        AND t.input > 0 AND t.ended = 0 AND \(isAskedFor)), s.lastLaunch \
-        FROM session s INDEXED BY sessionByHost WHERE s.host IS NOT NULL \
+        SELECT \(WaitingColumn.list) FROM session s INDEXED BY sessionByHost WHERE s.host IS NOT NULL \
         AND first IS NOT NULL ORDER BY s.host, s.id LIMIT 10000
         """
+}
+
+/// A session `s` with events that wait for its host.
+private enum WaitingColumn: Int32, StoredColumn {
+    case host, name, launchEvents, launchDelay, first, isDrained, needsInput, lastLaunch
+
+    var sql: String {
+        switch self {
+        case .first:
+            """
+            (SELECT e.at FROM event e INDEXED BY eventWaiting WHERE e.sessionID = s.id \
+            AND e.acknowledgedAt IS NULL AND e.type <> ?1 ORDER BY e.seq LIMIT 1) AS first
+            """
+        case .isDrained:
+            """
+            NOT EXISTS (SELECT 1 FROM tally y WHERE y.sessionID = s.id AND y.n > 0 \
+            AND (y.phase = 0 OR y.pending = 1))
+            """
+        case .needsInput:
+            """
+            EXISTS (SELECT 1 FROM transfer t INDEXED BY transferInput WHERE t.sessionID = s.id \
+            AND t.input > 0 AND t.ended = 0 AND \(HostQueries.isAskedFor))
+            """
+        default: "s.\(self)"
+        }
+    }
 }
 
 /// The rows of `host`.
@@ -43,8 +62,7 @@ struct HostRows {
     /// Reads the usage. A host that was never used is observed since it was made known.
     func usage(of name: String) throws -> UsageHistogram? {
         try connection.first("SELECT usage, created FROM host WHERE name = ?1", name) { row in
-            row.optionalText(0).flatMap { StoredJSON.decode(UsageHistogram.self, $0) }
-                ?? UsageHistogram(observedSince: row.timestamp(1))
+            row.json(0) ?? UsageHistogram(observedSince: row[1])
         }
     }
 
@@ -52,14 +70,14 @@ struct HostRows {
         let rows = try connection.all(
             HostQueries.waiting, EventType.transferRestarted.rawValue,
             EventType.transferNeedsInput.rawValue
-        ) { row in
-            var session = WaitingSession(name: row.text(1), firstWaiting: row.timestamp(4))
-            session.launchEvents = row.bool(2)
-            session.launchDelay = row.optionalDouble(3)
-            session.isDrained = row.bool(5)
-            session.needsInput = row.bool(6)
-            session.lastLaunch = row.int64(7)
-            return (host: row.text(0), session: session)
+        ) { (row: StoredRow<WaitingColumn>) in
+            var session = WaitingSession(name: row[.name], firstWaiting: row[.first])
+            session.launchEvents = row[.launchEvents]
+            session.launchDelay = row[.launchDelay]
+            session.isDrained = row[.isDrained]
+            session.needsInput = row[.needsInput]
+            session.lastLaunch = row[.lastLaunch]
+            return (host: row[.host] as String, session: session)
         }
         var facts: [HostFacts] = []
         for row in rows {

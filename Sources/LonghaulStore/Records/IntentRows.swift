@@ -11,9 +11,8 @@ package struct IntentRows {
     /// Removes transfers whose wants have changed since the last call, and returns them. The
     /// resulting changes belong into the same transaction.
     package func removeFirst(limit: Int) throws -> [TransferID] {
-        let ids = try connection.all(
-            "SELECT transferID FROM intentInbox ORDER BY transferID LIMIT ?1", limit
-        ) { $0.transferID(0) }
+        let ids: [TransferID] = try connection.values(
+            "SELECT transferID FROM intentInbox ORDER BY transferID LIMIT ?1", limit)
         guard let last = ids.last else { return [] }
         try connection.run("DELETE FROM intentInbox WHERE transferID <= ?1", last)
         return ids

@@ -24,8 +24,8 @@ package struct Reservation: Sendable {
     static let columns = "coalesce(uploadIdentity, realPath, destination), uploadVersion"
 
     /// From ``columns``.
-    init(_ row: StoredRow, at index: Int32) {
-        self.init(row.text(index), version: row.optionalText(index + 1))
+    init(_ row: StoredRow<Int>, at index: Int) {
+        self.init(row[index], version: row[index + 1])
     }
 }
 

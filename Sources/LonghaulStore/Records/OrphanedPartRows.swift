@@ -18,8 +18,7 @@ struct OrphanedPartRows {
     func abandon(
         _ id: FetchID, sparingPublished: Bool = false, now: Timestamp
     ) throws -> [OrphanedPart] {
-        guard let state = try connection.first(FetchRecord.select, id, read: FetchRecord.read)
-        else { return [] }
+        guard let state = try FetchRecord.find(id, connection) else { return [] }
         return try abandon(state, sparingPublished: sparingPublished, now: now)
     }
 
@@ -75,12 +74,11 @@ package struct SnapshotRows {
     }
 
     func isInUse(_ path: String) throws -> Bool {
-        try connection.first("SELECT 1 FROM snapshot WHERE path = ?1", path) { $0.bool(0) } ?? false
+        try connection.value("SELECT 1 FROM snapshot WHERE path = ?1", path) ?? false
     }
 
     func hasOne(_ id: TransferID) throws -> Bool {
-        try connection.first("SELECT 1 FROM snapshot WHERE transferID = ?1", id) { $0.bool(0) }
-            ?? false
+        try connection.value("SELECT 1 FROM snapshot WHERE transferID = ?1", id) ?? false
     }
 
     /// The transfer does not need it any more. Returns the file to delete, if it had one. It is not
@@ -90,7 +88,7 @@ package struct SnapshotRows {
             "DELETE FROM snapshot WHERE transferID = ?1 RETURNING path, device, inode, birth", id
         ) {
             OrphanedPart(
-                path: $0.text(0), identity: $0.fileIdentity(device: 1, inode: 2, birth: 3))
+                path: $0[0], identity: $0.fileIdentity(device: 1, inode: 2, birth: 3))
         }
     }
 }

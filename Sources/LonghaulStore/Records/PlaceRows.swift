@@ -14,7 +14,7 @@ struct PlaceRows {
 
     func all() throws -> [TransferID: Int64] {
         let rows = try connection.all("SELECT key, value FROM setting WHERE key GLOB 'place.*'") {
-            (key: $0.text(0), value: $0.text(1))
+            (key: $0[0] as String, value: $0[1] as String)
         }
         var places: [TransferID: Int64] = [:]
         for row in rows {

@@ -18,6 +18,8 @@ package struct SentFile {
 
 /// The files that uploads have sent.
 struct SentFileRows {
+    private enum Column: Int32, StoredColumn { case source, url, uploadVersion, options }
+
     let connection: Connection
 
     init(_ connection: Connection) {
@@ -25,22 +27,22 @@ struct SentFileRows {
     }
 
     func contains(_ file: SentFile) throws -> Bool {
-        try connection.first(
-            "SELECT 1 FROM sentFile WHERE key = ?1 AND version = ?2", file.key, file.version
-        ) { $0.bool(0) } ?? false
+        try connection.value(
+            "SELECT 1 FROM sentFile WHERE key = ?1 AND version = ?2", file.key, file.version)
+            ?? false
     }
 
     /// Records the file of an upload that completes. Of a snapshot only the version of its copy may
     /// be known: such a file counts as not sent.
     func record(_ id: TransferID, now: Timestamp) throws {
         let file = try connection.first(
-            "SELECT source, url, uploadVersion, options FROM transfer WHERE id = ?1", id
-        ) { row -> SentFile? in
-            let upload = TransferOptions(stored: row.optionalText(3))?.upload
+            "SELECT \(Column.list) FROM transfer WHERE id = ?1", id
+        ) { (row: StoredRow<Column>) -> SentFile? in
+            let upload = TransferOptions(stored: row[.options])?.upload
             let sent = upload?.snapshotPath == nil ? upload?.source?.text : nil
-            guard let path = row.optionalText(0), let version = row.optionalText(2) ?? sent
+            guard let path: String = row[.source], let version = row[.uploadVersion] ?? sent
             else { return nil }
-            return SentFile(path: path, url: row.text(1), version: version)
+            return SentFile(path: path, url: row[.url], version: version)
         }
         guard let file, let file else { return }
         try connection.run(

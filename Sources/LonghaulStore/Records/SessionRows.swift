@@ -23,32 +23,26 @@ struct SessionRows {
     }
 
     func id(of name: String) throws -> Int64? {
-        try connection.first("SELECT id FROM session WHERE name = ?1", name) { $0.int64(0) }
+        try connection.value("SELECT id FROM session WHERE name = ?1", name)
     }
 
     func settings(of id: Int64) throws -> SessionSettings {
-        try connection.first(
-            """
-            SELECT host, discretionary, launchEvents, askBeforeStart, launchDelay FROM session \
-            WHERE id = ?1
-            """, id
-        ) { $0.sessionSettings(0) } ?? SessionSettings()
+        try connection.first(SessionColumns.byID, id) {
+            SessionColumns.settings($0)
+        } ?? SessionSettings()
     }
 
     func session(_ name: String) throws -> StoredSession? {
         let found = try connection.first(
-            """
-            SELECT id, created, host, discretionary, launchEvents, askBeforeStart, launchDelay \
-            FROM session WHERE name = ?1
-            """, name
-        ) { ($0.int64(0), $0.timestamp(1), $0.sessionSettings(2)) }
+            SessionColumns.byName, name
+        ) { ($0[.id] as Int64, $0[.created] as Timestamp, SessionColumns.settings($0)) }
         guard let (id, created, settings) = found else { return nil }
         let waiting = try connection.first(
             """
             SELECT count(*), min(seq) FROM event INDEXED BY eventWaiting WHERE sessionID = ?1 \
             AND acknowledgedAt IS NULL
             """, id
-        ) { ($0.int(0), $0.optionalInt64(1)) }
+        ) { ($0[0] as Int, $0[1] as Int64?) }
         // A launch ends in the transaction that acknowledges what it was handed.
         let done = try connection.first(
             """
@@ -57,7 +51,7 @@ struct SessionRows {
             FROM event e INDEXED BY eventBySession WHERE e.sessionID = ?1 AND e.seq < ?2 \
             ORDER BY e.seq DESC LIMIT 1
             """, id, waiting?.1 ?? .max
-        ) { ($0.int64(0), $0.optionalInt64(1)) }
+        ) { ($0[0] as Int64, $0[1] as Int64?) }
         return StoredSession(
             name: name, created: created, settings: settings,
             counts: try Tally(connection).counts(session: name),
@@ -86,9 +80,7 @@ struct SessionRows {
 
     /// The row of a session, made with its first transfer.
     func makeID(of name: String, now: Timestamp) throws -> Int64 {
-        let found = try connection.first("SELECT id FROM session WHERE name = ?1", name) {
-            $0.int64(0)
-        }
+        let found: Int64? = try connection.value("SELECT id FROM session WHERE name = ?1", name)
         if let found { return found }
         try connection.run("INSERT INTO session (name, created) VALUES (?1, ?2)", name, now)
         return connection.lastInsertedRowID
@@ -102,14 +94,19 @@ struct SessionRow {
     var host: String?
 }
 
-extension StoredRow {
-    func sessionSettings(_ column: Int32) -> SessionSettings {
+private enum SessionColumns: Int32, StoredColumn {
+    case id, created, host, discretionary, launchEvents, askBeforeStart, launchDelay
+
+    static let byID = "SELECT \(list) FROM session WHERE id = ?1"
+    static let byName = "SELECT \(list) FROM session WHERE name = ?1"
+
+    static func settings(_ row: StoredRow<SessionColumns>) -> SessionSettings {
         var settings = SessionSettings()
-        settings.host = optionalText(column)
-        settings.isDiscretionary = bool(column + 1)
-        settings.launchEvents = bool(column + 2)
-        settings.askBeforeStart = bool(column + 3)
-        settings.launchDelay = optionalDouble(column + 4)
+        settings.host = row[.host]
+        settings.isDiscretionary = row[.discretionary]
+        settings.launchEvents = row[.launchEvents]
+        settings.askBeforeStart = row[.askBeforeStart]
+        settings.launchDelay = row[.launchDelay]
         return settings
     }
 }

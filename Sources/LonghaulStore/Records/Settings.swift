@@ -73,7 +73,7 @@ struct SettingRows {
     }
 
     func value(of key: String) throws -> String? {
-        try connection.first("SELECT value FROM setting WHERE key = ?1", key) { $0.text(0) }
+        try connection.value("SELECT value FROM setting WHERE key = ?1", key)
     }
 
     func set(_ key: String, to value: String) throws {

@@ -36,16 +36,20 @@ package struct EventType: RawRepresentable, Hashable, Sendable {
 }
 
 extension StoredEvent {
-    static let columns =
-        "e.seq, e.at, s.name, e.transferID, e.type, e.detail, e.acknowledgedAt, e.path"
+    enum Column: Int32, StoredColumn {
+        case seq, at, session, transferID, type, detail, acknowledgedAt, path
 
-    init(_ row: StoredRow) {
+        var sql: String { self == .session ? "s.name" : "e.\(self)" }
+    }
+
+    /// From an event `e` and its session `s`.
+    static let columns = Column.list
+
+    init(_ row: StoredRow<Column>) {
         self.init(
-            seq: row.int64(0), at: row.timestamp(1), session: row.text(2),
-            transfer: row.isNull(3) ? nil : row.transferID(3),
-            type: EventType(rawValue: row.text(4)), detail: row.optionalText(5),
-            acknowledgedAt: row.optionalTimestamp(6),
-            path: row.optionalText(7))
+            seq: row[.seq], at: row[.at], session: row[.session], transfer: row[.transferID],
+            type: EventType(rawValue: row[.type]), detail: row[.detail],
+            acknowledgedAt: row[.acknowledgedAt], path: row[.path])
     }
 }
 

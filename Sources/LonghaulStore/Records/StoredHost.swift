@@ -95,82 +95,90 @@ package struct LaunchedProcess: Hashable, Sendable {
     }
 }
 
-enum HostColumns {
-    /// A failure from before the last reset does not count.
-    static let select = """
-        SELECT name, argv, permitted, eventBudget, taskBudget, created, \
-        CASE WHEN failuresReset = reset THEN failures ELSE 0 END, \
-        CASE WHEN failuresReset = reset THEN retryAt END, urgencyLostUntil, job FROM host
-        """
+enum HostColumns: Int32, StoredColumn {
+    case name, argv, permitted, eventBudget, taskBudget, created, failures, retryAt
+    case urgencyLostUntil, job
+
+    var sql: String {
+        switch self {
+        // A failure from before the last reset does not count.
+        case .failures: "CASE WHEN failuresReset = reset THEN failures ELSE 0 END"
+        case .retryAt: "CASE WHEN failuresReset = reset THEN retryAt END"
+        default: "\(self)"
+        }
+    }
+
+    static let select = "SELECT \(list) FROM host"
 
     /// If the program of a host cannot be read, its name is empty and cannot be found: the host's
     /// events wait until it is recorded anew. Another program must never run in its place.
-    static func read(_ row: StoredRow) -> StoredHost {
-        let known = StoredJSON.decode([String].self, row.text(1)) ?? []
-        let argv = known.isEmpty ? [""] : known
+    static func read(_ row: StoredRow<HostColumns>) -> StoredHost {
+        let argv: [String] = row.json(.argv) ?? []
         var settings = HostSettings(
-            argv: argv, permitted: StoredJSON.decode([String].self, row.text(2)) ?? [],
-            eventBudget: row.optionalDouble(3), taskBudget: row.optionalDouble(4))
-        settings.job = row.optionalText(9).map { text in
-            StoredJSON.decode(JobSettings.self, text)
-                // Settings that cannot be read must run nothing: no directory has this path.
-                ?? JobSettings(directory: "", environment: [:])
+            argv: argv.isEmpty ? [""] : argv, permitted: row.json(.permitted) ?? [],
+            eventBudget: row[.eventBudget], taskBudget: row[.taskBudget])
+        if !row.isNull(.job) {
+            // Settings that cannot be read must run nothing: no directory has this path.
+            settings.job = row.json(.job) ?? JobSettings(directory: "", environment: [:])
         }
         return StoredHost(
-            name: row.text(0), settings: settings, created: row.timestamp(5),
-            failures: row.count(6), retryAt: row.optionalTimestamp(7),
-            urgencyLostUntil: row.optionalTimestamp(8))
+            name: row[.name], settings: settings, created: row[.created],
+            failures: row.count(.failures), retryAt: row[.retryAt],
+            urgencyLostUntil: row[.urgencyLostUntil])
     }
 }
 
-enum LaunchColumns {
-    static let select = """
-        SELECT l.id, l.host, (SELECT name FROM session s WHERE s.id = l.sessionID), l.reason, \
-        l.firstSeq, l.lastSeq, l.handed, l.startedAt, l.deadline, l.pid, l.pidStart, l.bootID, \
-        l.endedAt, l.ending, l.status, l.output, l.expiration, l.processorSeconds, \
-        (SELECT group_concat(identifier) FROM taskRun INDEXED BY taskRunByLaunch \
-        WHERE launch = l.id), l.resident, \
-        EXISTS (SELECT 1 FROM host WHERE name = l.host AND job IS NOT NULL) FROM launch l
-        """
+enum LaunchColumns: Int32, StoredColumn {
+    case id, host, session, reason, firstSeq, lastSeq, handed, startedAt, deadline, pid, pidStart
+    case bootID, endedAt, ending, status, output, expiration, processorSeconds, tasks, resident
+    case isOfJob
 
-    static func read(_ row: StoredRow) -> StoredLaunch {
+    var sql: String {
+        switch self {
+        case .session: "(SELECT name FROM session s WHERE s.id = l.sessionID)"
+        case .tasks:
+            """
+            (SELECT group_concat(identifier) FROM taskRun INDEXED BY taskRunByLaunch \
+            WHERE launch = l.id)
+            """
+        case .isOfJob: "EXISTS (SELECT 1 FROM host WHERE name = l.host AND job IS NOT NULL)"
+        default: "l.\(self)"
+        }
+    }
+
+    static let select = "SELECT \(list) FROM launch l"
+
+    static func read(_ row: StoredRow<LaunchColumns>) -> StoredLaunch {
         var events: ClosedRange<Int64>?
-        if let first = row.optionalInt64(4), let last = row.optionalInt64(5), first <= last {
+        if let first: Int64 = row[.firstSeq], let last: Int64 = row[.lastSeq], first <= last {
             events = first...last
         }
+        let tasks: String = row[.tasks]
         return StoredLaunch(
-            id: LaunchID(rawValue: row.int64(0)), host: row.text(1), session: row.optionalText(2),
-            reason: LaunchReason(rawValue: row.text(3)) ?? .sessionEvents, events: events,
-            handed: row.int(6),
-            tasks: (row.optionalText(18) ?? "").split(separator: ",").map(String.init),
-            startedAt: row.timestamp(7), deadline: row.timestamp(8),
-            process: row.isNull(9)
-                ? nil
-                : LaunchedProcess(
-                    pid: Int32(truncatingIfNeeded: row.int64(9)), startTicks: row.int64(10),
-                    bootID: row.text(11)),
-            isOfJob: row.bool(20),
-            resident: row.optionalInt64(19).map(ResidentID.init(rawValue:)),
-            requested: expiration(row), endedAt: row.optionalTimestamp(12), outcome: outcome(row))
+            id: row[.id], host: row[.host], session: row[.session],
+            reason: row.known(.reason) ?? .sessionEvents, events: events, handed: row[.handed],
+            tasks: tasks.split(separator: ",").map(String.init),
+            startedAt: row[.startedAt], deadline: row[.deadline],
+            process: row.isNull(.pid)
+                ? nil : row.process(.pid, start: .pidStart, boot: .bootID),
+            isOfJob: row[.isOfJob], resident: row[.resident], requested: row.known(.expiration),
+            endedAt: row[.endedAt], outcome: outcome(row))
     }
 
-    private static func outcome(_ row: StoredRow) -> LaunchOutcome? {
-        guard let ending = row.optionalText(13) else { return nil }
+    private static func outcome(_ row: StoredRow<LaunchColumns>) -> LaunchOutcome? {
+        if row.isNull(.ending) { return nil }
         var outcome = LaunchOutcome(
-            LaunchEnding(rawValue: ending) ?? .unknown, status: row.optionalInt(14),
-            output: row.optionalText(15))
-        outcome.expiration = expiration(row)
-        outcome.processorSeconds = row.optionalDouble(17)
+            row.known(.ending) ?? .unknown, status: row[.status], output: row[.output])
+        outcome.expiration = row.known(.expiration)
+        outcome.processorSeconds = row[.processorSeconds]
         return outcome
-    }
-
-    private static func expiration(_ row: StoredRow) -> ExpirationReason? {
-        row.optionalText(16).flatMap(ExpirationReason.init(rawValue:))
     }
 }
 
-extension LaunchID: Bindable {
-    func bind(to handle: OpaquePointer, at index: Int32) -> Int32 {
-        rawValue.bind(to: handle, at: index)
+extension StoredRow {
+    func process(_ pid: Column, start: Column, boot: Column) -> LaunchedProcess {
+        LaunchedProcess(
+            pid: Int32(truncatingIfNeeded: self[pid] as Int64), startTicks: self[start],
+            bootID: self[boot])
     }
 }

@@ -20,6 +20,14 @@ package enum StoredJSON {
     }
 }
 
+extension StoredRow {
+    /// `nil` for NULL, and for text that cannot be read.
+    func json<Value: Decodable>(_ column: Column) -> Value? {
+        let text: String? = self[column]
+        return text.flatMap { StoredJSON.decode(Value.self, $0) }
+    }
+}
+
 extension TransferOptions {
     private static let standard = TransferOptions()
 

@@ -164,53 +164,48 @@ extension TaskRequest {
     var definition: String { StoredJSON.encode(TaskDefinition(self)) }
 }
 
-enum TaskColumns {
-    static let select = """
-        SELECT id, host, identifier, kind, definition, payload, urgent, expiresAt, submittedAt, \
-        eligibility, readyAt, dueAt, mayBeginAt, waivesAt, windowAt, lastStart, failures, \
-        deferrals, writtenAt, trigger, triggeredAt, launch, startedAt, firedBy, firedAt, \
-        simulated, emptyRuns, paused, awaits FROM task
-        """
+enum TaskColumns: Int32, StoredColumn {
+    case id, host, identifier, kind, definition, payload, urgent, expiresAt, submittedAt
+    case eligibility, readyAt, dueAt, mayBeginAt, waivesAt, windowAt, lastStart, failures
+    case deferrals, writtenAt, trigger, triggeredAt, launch, startedAt, firedBy, firedAt
+    case simulated, emptyRuns, paused, awaits
 
-    static func read(_ row: StoredRow) -> StoredTask {
-        let kind = DueTask.Kind(rawValue: row.int(3)) ?? .refresh
+    static let select = "SELECT \(list) FROM task"
+
+    static func read(_ row: StoredRow<TaskColumns>) -> StoredTask {
+        let kind: DueTask.Kind = row.known(.kind) ?? .refresh
         var request = TaskRequest(
-            identifier: row.text(2), kind: kind == .processing ? .processing : .refresh,
-            host: row.text(1))
-        StoredJSON.decode(TaskDefinition.self, row.text(4))?.apply(to: &request)
-        request.payload = row.optionalText(5)
-        request.job?.deadline = row.optionalTimestamp(7)
-        var timing = TaskTiming(dueAt: row.timestamp(11))
-        timing.mayBeginAt = row.timestamp(12)
-        timing.waivesAt = row.optionalTimestamp(13)
-        timing.window = row.optionalTimestamp(14)
-        timing.lastStart = row.optionalTimestamp(15)
-        timing.failures = row.count(16)
-        timing.deferrals = row.count(17)
-        timing.emptyRuns = row.count(26)
+            identifier: row[.identifier], kind: kind == .processing ? .processing : .refresh,
+            host: row[.host])
+        let definition: TaskDefinition? = row.json(.definition)
+        definition?.apply(to: &request)
+        request.payload = row[.payload]
+        request.job?.deadline = row[.expiresAt]
+        var timing = TaskTiming(dueAt: row[.dueAt])
+        timing.mayBeginAt = row[.mayBeginAt]
+        timing.waivesAt = row[.waivesAt]
+        timing.window = row[.windowAt]
+        timing.lastStart = row[.lastStart]
+        timing.failures = row.count(.failures)
+        timing.deferrals = row.count(.deferrals)
+        timing.emptyRuns = row.count(.emptyRuns)
         var task = StoredTask(
-            id: TaskID(rawValue: row.int64(0)), host: row.text(1), kind: kind, request: request,
-            isUrgent: row.bool(6), expiresAt: row.optionalTimestamp(7),
-            submittedAt: row.timestamp(8),
-            eligibility: EligibilityKey(stored: row.int64(9), windows: nil),
-            readyAt: row.timestamp(10), timing: timing, writtenAt: row.timestamp(18),
-            trigger: fired(row, 19),
-            launch: row.optionalInt64(21).map(LaunchID.init(rawValue:)),
-            startedAt: row.optionalTimestamp(22), firedBy: fired(row, 23),
-            isSimulated: row.bool(25))
-        task.isCancelled = row.int(25) == 2
-        task.isPaused = row.bool(27)
-        task.awaits = TransferDependencies.ids(row.optionalText(28) ?? "")
+            id: row[.id], host: row[.host], kind: kind, request: request, isUrgent: row[.urgent],
+            expiresAt: row[.expiresAt], submittedAt: row[.submittedAt],
+            eligibility: EligibilityKey(stored: row[.eligibility], windows: nil),
+            readyAt: row[.readyAt], timing: timing, writtenAt: row[.writtenAt],
+            trigger: fired(row, .trigger, at: .triggeredAt), launch: row[.launch],
+            startedAt: row[.startedAt], firedBy: fired(row, .firedBy, at: .firedAt),
+            isSimulated: row[.simulated])
+        task.isCancelled = row[.simulated] == 2
+        task.isPaused = row[.paused]
+        task.awaits = TransferDependencies.ids(row[.awaits])
         return task
     }
 
-    private static func fired(_ row: StoredRow, _ column: Int32) -> FiredTrigger? {
-        row.optionalText(column).flatMap { FiredTrigger($0, at: row.timestamp(column + 1)) }
-    }
-}
-
-extension TaskID: Bindable {
-    func bind(to handle: OpaquePointer, at index: Int32) -> Int32 {
-        rawValue.bind(to: handle, at: index)
+    private static func fired(
+        _ row: StoredRow<TaskColumns>, _ events: TaskColumns, at moment: TaskColumns
+    ) -> FiredTrigger? {
+        FiredTrigger(row[events], at: row[moment])
     }
 }

@@ -36,12 +36,12 @@ struct Tally {
     private func storedGroups(session: String?) throws -> [TallyGroup] {
         guard let session else {
             return try connection.all(
-                "SELECT sessionID, phase, want, pending, n FROM tally WHERE n > 0",
+                "SELECT \(Column.list) FROM tally WHERE n > 0",
                 read: TallyGroup.init)
         }
         return try connection.all(
             """
-            SELECT sessionID, phase, want, pending, n FROM tally WHERE n > 0 \
+            SELECT \(Column.list) FROM tally WHERE n > 0 \
             AND sessionID = (SELECT id FROM session WHERE name = ?1)
             """, session, read: TallyGroup.init)
     }
@@ -62,10 +62,12 @@ struct Tally {
     }
 }
 
+private enum Column: Int32, StoredColumn { case sessionID, phase, want, pending, n }
+
 extension TallyGroup {
-    fileprivate init(_ row: StoredRow) throws {
+    fileprivate init(_ row: StoredRow<Column>) throws {
         self.init(
-            session: row.int64(0), phase: try row.phase(1), want: try row.want(2),
-            pending: row.bool(3), count: row.count(4))
+            session: row[.sessionID], phase: try row.phase(.phase), want: try row.want(.want),
+            pending: row[.pending], count: row.count(.n))
     }
 }

@@ -40,7 +40,7 @@ struct TaskRows {
 
     /// Place of this machine among others, which chooses the moments of repeating requests.
     func place() throws -> Double {
-        StablePlace.of(try connection.first("SELECT storeID FROM lease") { $0.text(0) } ?? "")
+        StablePlace.of(try connection.value("SELECT storeID FROM lease") ?? "")
     }
 
     /// Records a request that waits for its host, which is known.

@@ -62,10 +62,9 @@ struct TaskRunRows {
 
     /// True if a client asked for the run of this launch.
     func isRequested(_ launch: LaunchID) throws -> Bool {
-        try connection.first(
+        try connection.value(
             "SELECT EXISTS (SELECT 1 FROM taskRun INDEXED BY taskRunByLaunch WHERE launch = ?1 "
-                + "AND reason = ?2)", launch, RunReason.asked.rawValue
-        ) { $0.bool(0) } ?? false
+                + "AND reason = ?2)", launch, RunReason.asked.rawValue) ?? false
     }
 
     private func forgetOld(of task: StoredTask) throws {
@@ -79,27 +78,41 @@ struct TaskRunRows {
 
     func all(of identifier: String, host: String, limit: Int) throws -> [TaskRun] {
         try connection.all(
-            """
-            SELECT r.launch, r.trigger, r.startedAt, r.endedAt, r.result, r.expiration, r.kind, \
-            CASE l.ending WHEN ?4 THEN l.status END, CASE l.ending WHEN ?5 THEN l.status END, \
-            l.processorSeconds, r.reason, r.missedTransfer \
-            FROM taskRun r INDEXED BY taskRunByTask LEFT JOIN launch l ON l.id = r.launch \
-            WHERE r.host = ?1 AND r.identifier = ?2 ORDER BY r.id DESC LIMIT ?3
-            """, host, identifier, limit, LaunchEnding.exited.rawValue,
-            LaunchEnding.signalled.rawValue
-        ) { row in
-            var run = TaskRun(
-                kind: TaskKind(rawValue: row.text(6)) ?? .refresh, launch: row.int64(0),
-                triggers: FiredTrigger.events(row.optionalText(1) ?? ""),
-                startedAt: row.timestamp(2), endedAt: row.optionalTimestamp(3),
-                result: row.optionalText(4).flatMap(TaskResult.init(rawValue:)),
-                expiration: row.optionalText(5).flatMap(ExpirationReason.init(rawValue:)))
-            run.exitStatus = row.optionalInt(7)
-            run.signal = row.optionalInt(8)
-            run.processorSeconds = row.optionalDouble(9)
-            run.reason = row.optionalText(10).flatMap(RunReason.init(rawValue:))
-            run.missedTransfer = row.optionalInt64(11).map(TransferID.init(rawValue:))
-            return run
+            Self.select, host, identifier, limit, LaunchEnding.exited.rawValue,
+            LaunchEnding.signalled.rawValue, read: Self.read)
+    }
+
+    private enum Column: Int32, StoredColumn {
+        case launch, trigger, startedAt, endedAt, result, expiration, kind, exitStatus, signal
+        case processorSeconds, reason, missedTransfer
+
+        var sql: String {
+            switch self {
+            case .exitStatus: "CASE l.ending WHEN ?4 THEN l.status END"
+            case .signal: "CASE l.ending WHEN ?5 THEN l.status END"
+            case .processorSeconds: "l.processorSeconds"
+            default: "r.\(self)"
+            }
         }
+    }
+
+    private static let select = """
+        SELECT \(Column.list) FROM taskRun r INDEXED BY taskRunByTask \
+        LEFT JOIN launch l ON l.id = r.launch \
+        WHERE r.host = ?1 AND r.identifier = ?2 ORDER BY r.id DESC LIMIT ?3
+        """
+
+    private static func read(_ row: StoredRow<Column>) -> TaskRun {
+        var run = TaskRun(
+            kind: row.known(.kind) ?? .refresh, launch: row[.launch],
+            triggers: FiredTrigger.events(row[.trigger]), startedAt: row[.startedAt],
+            endedAt: row[.endedAt], result: row.known(.result),
+            expiration: row.known(.expiration))
+        run.exitStatus = row[.exitStatus]
+        run.signal = row[.signal]
+        run.processorSeconds = row[.processorSeconds]
+        run.reason = row.known(.reason)
+        run.missedTransfer = row[.missedTransfer]
+        return run
     }
 }

@@ -44,16 +44,15 @@ struct TransferDependencies {
     func state(of id: TransferID) throws -> TransferState? {
         try connection.first(
             "SELECT phase, want, rearm > rearmed FROM transfer WHERE id = ?1", id
-        ) { shownState(phase: try $0.phase(0), want: try $0.want(1), pending: $0.bool(2)) }
+        ) { shownState(phase: try $0.phase(0), want: try $0.want(1), pending: $0[2]) }
     }
 
     // MARK: - Of transfers
 
     /// The transfers that this one still waits for.
     func awaited(by id: TransferID) throws -> [TransferID] {
-        try connection.all(
-            "SELECT awaits FROM dependency WHERE transfer = ?1 ORDER BY awaits", id
-        ) { $0.transferID(0) }
+        try connection.values(
+            "SELECT awaits FROM dependency WHERE transfer = ?1 ORDER BY awaits", id)
     }
 
     func add(_ open: [TransferID], of id: TransferID) throws {
@@ -93,9 +92,8 @@ struct TransferDependencies {
 
     /// Puts the transfers that wait for an ended one into the inbox. `false` = there are none.
     func announceEnd(of id: TransferID, isCompleted: Bool) throws -> Bool {
-        let isAwaited = try connection.first(
-            "SELECT 1 FROM dependency INDEXED BY dependencyByAwaited WHERE awaits = ?1 LIMIT 1", id
-        ) { _ in true }
+        let isAwaited: Bool? = try connection.value(
+            "SELECT 1 FROM dependency INDEXED BY dependencyByAwaited WHERE awaits = ?1 LIMIT 1", id)
         guard isAwaited == true else { return false }
         try connection.run(
             """
@@ -109,13 +107,12 @@ struct TransferDependencies {
 
     /// Tells whether a transfer waits for another one, itself or by those it waits for.
     private func waits(_ id: TransferID, for other: TransferID) throws -> Bool {
-        try connection.first(
+        try connection.value(
             """
             WITH RECURSIVE awaited(id) AS (VALUES (?1) \
             UNION SELECT d.awaits FROM awaited a JOIN dependency d ON d.transfer = a.id) \
             SELECT 1 FROM awaited WHERE id = ?2
-            """, id, other
-        ) { _ in true } ?? false
+            """, id, other) ?? false
     }
 
     // MARK: - Stored

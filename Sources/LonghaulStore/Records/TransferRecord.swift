@@ -3,117 +3,134 @@ package import LonghaulCore
 /// The row of a transfer, read for display (``Transfer``), with the numbers of its fetch while it
 /// has one.
 enum TransferRecord {
-    private static let columns = """
-        t.id, t.phase, t.want, t.rearm > t.rearmed, t.url, t.destination, s.name, t.priority, \
-        t.schedule, t.created, t.earliest, t.deadline, t.expectedBytes, t.startedAt, \
-        t.finishedAt, t.error, t.waitReason, t.readyAt, t.options, \
-        coalesce(t.finalPath, CASE t.phase WHEN 1 THEN f.publication END), \
-        t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, t.restarts, \
-        f.id, f.durable, f.bytesTotal, f.bytesFetched, f.attempts, f.restarts, f.generation, \
-        t.eligibility, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
-        coalesce(t.response, f.response), s.host, t.sharedFetch, f.leader, f.partPath, \
-        coalesce(t.contentCoding, f.contentCoding), f.prefetched, \(FetchRecord.isUnresumable), \
-        t.source, f.validator IS NOT NULL, \(CalendarRows.windows("t.schedule"))
-        """
+    /// `t` is the transfer, `s` its session, `f` its fetch.
+    private enum Column: Int32, StoredColumn {
+        case id, phase, want, isRearmPending, url, destination, session, priority, schedule
+        case created, earliest, deadline, expectedBytes, startedAt, finishedAt, error, waitReason
+        case readyAt, options, finalPath, bytesTotal, bytesDone, bytesFetched, attempts, restarts
+        case fetch, durable, fetchBytesTotal, fetchBytesFetched, fetchAttempts, fetchRestarts
+        case generation, eligibility, waiveAt, waiveBy, readySince, response, host, sharedFetch
+        case leader, partPath, contentCoding, prefetched, isUnresumable, source, hasVersion, windows
 
-    static let select = """
-        SELECT \(columns) FROM transfer t JOIN session s ON s.id = t.sessionID \
+        var sql: String {
+            switch self {
+            case .isRearmPending: "t.rearm > t.rearmed"
+            case .session: "s.name"
+            case .host: "s.host"
+            case .finalPath: "coalesce(t.finalPath, CASE t.phase WHEN 1 THEN f.publication END)"
+            case .readySince: "coalesce(t.readySince, t.created)"
+            case .response, .contentCoding: "coalesce(t.\(self), f.\(self))"
+            case .fetch: "f.id"
+            case .fetchBytesTotal: "f.bytesTotal"
+            case .fetchBytesFetched: "f.bytesFetched"
+            case .fetchAttempts: "f.attempts"
+            case .fetchRestarts: "f.restarts"
+            case .durable, .generation, .leader, .partPath, .prefetched: "f.\(self)"
+            case .isUnresumable: FetchRecord.isUnresumable
+            case .hasVersion: "f.validator IS NOT NULL"
+            case .windows: CalendarRows.windows("t.schedule")
+            default: "t.\(self)"
+            }
+        }
+    }
+
+    private static let select = """
+        SELECT \(Column.list) FROM transfer t JOIN session s ON s.id = t.sessionID \
         LEFT JOIN fetch f ON f.id = t.fetchID WHERE t.id = ?1
         """
 
-    static func read(_ row: StoredRow, now: Timestamp) throws -> Transfer {
-        let phase = try row.phase(1)
-        let state = shownState(phase: phase, want: try row.want(2), pending: row.bool(3))
-        let schedule = CalendarRows.key(row, 8, windows: 46)
+    static func find(
+        _ id: TransferID, _ connection: Connection, now: Timestamp
+    ) throws -> Transfer? {
+        try connection.first(select, id) { try read($0, now: now) }
+    }
+
+    private static func read(_ row: StoredRow<Column>, now: Timestamp) throws -> Transfer {
+        let phase = try row.phase(.phase)
+        let isRearmPending: Bool = row[.isRearmPending]
+        let state = shownState(phase: phase, want: try row.want(.want), pending: isRearmPending)
+        let schedule = CalendarRows.key(row, .schedule, windows: .windows)
         var transfer = Transfer(
-            id: row.transferID(0), state: state, url: row.text(4),
-            file: file(row), session: row.text(6),
-            priority: Priority(rawValue: row.int(7)) ?? .normal,
-            isDiscretionary: schedule.isDiscretionary,
-            createdAt: row.timestamp(9))
-        transfer.host = row.optionalText(37)
+            id: row[.id], state: state, url: row[.url], file: file(row), session: row[.session],
+            priority: Priority(rawValue: row[.priority]) ?? .normal,
+            isDiscretionary: schedule.isDiscretionary, createdAt: row[.created])
+        transfer.host = row[.host]
         transfer.schedule = schedule.schedule
-        transfer.eligibility = CalendarRows.key(row, 32, windows: 46)
+        transfer.eligibility = CalendarRows.key(row, .eligibility, windows: .windows)
         transfer.runsNow = transfer.eligibility.runsNow
         transfer.arePreferencesWaived =
             !transfer.runsNow && transfer.eligibility != schedule.eligibility
         if !state.hasEnded {
-            transfer.waiverCheck = row.optionalTimestamp(33)
-            transfer.waivesBy = row.optionalTimestamp(34)
+            transfer.waiverCheck = row[.waiveAt]
+            transfer.waivesBy = row[.waiveBy]
         }
-        transfer.readySince = row.timestamp(35)
-        transfer.earliestBegin = row.optionalTimestamp(10)
-        transfer.deadline = row.timestamp(11)
-        transfer.expectedBytes = row.optionalLength(12)
-        transfer.startedAt = row.optionalTimestamp(13)
+        transfer.readySince = row[.readySince]
+        transfer.earliestBegin = row[.earliest]
+        transfer.deadline = row[.deadline]
+        transfer.expectedBytes = row.optionalLength(.expectedBytes)
+        transfer.startedAt = row[.startedAt]
         // The recorded end is void while a `resume` or `retry` is pending.
-        if !row.bool(3) {
-            if state.hasEnded { transfer.finishedAt = row.optionalTimestamp(14) }
-            if state != .cancelled {
-                transfer.error = row.optionalText(15).flatMap {
-                    StoredJSON.decode(LonghaulError.self, $0)
-                }
-            }
+        if !isRearmPending {
+            if state.hasEnded { transfer.finishedAt = row[.finishedAt] }
+            if state != .cancelled { transfer.error = row.json(.error) }
         }
         if state == .waiting { transfer.waitingFor = try reasons(row, now: now) }
-        if let text = row.optionalText(18), let options = TransferOptions(stored: text) {
+        if let text: String = row[.options], let options = TransferOptions(stored: text) {
             transfer.options = options
             if let upload = options.upload {
                 transfer.url = upload.askedURL ?? transfer.url
             }
         }
-        transfer.response = row.optionalText(36).flatMap {
-            StoredJSON.decode(TransferResponse.self, $0)
-        }
-        transfer.contentCoding = row.optionalText(41)
-        transfer.isUnresumable = row.bool(43) && !state.hasEnded
-        transfer.sharedFetch = row.optionalInt64(38).map(FetchID.init(rawValue:))
+        transfer.response = row.json(.response)
+        transfer.contentCoding = row[.contentCoding]
+        transfer.isUnresumable = row[.isUnresumable] && !state.hasEnded
+        transfer.sharedFetch = row[.sharedFetch]
         readNumbers(row, into: &transfer)
         return transfer
     }
 
-    private static func file(_ row: StoredRow) -> Transfer.LocalFile {
-        if let source = row.optionalText(44) { return .source(source) }
-        return .destination(row.optionalText(19) ?? row.text(5))
+    private static func file(_ row: StoredRow<Column>) -> Transfer.LocalFile {
+        if let source: String = row[.source] { return .source(source) }
+        return .destination(row[.finalPath] ?? row[.destination])
     }
 
     /// The numbers of the fetch are newer than the transfer's, which are written when it ends.
-    private static func readNumbers(_ row: StoredRow, into transfer: inout Transfer) {
-        transfer.bytesTotal = row.optionalLength(20)
-        transfer.bytesDone = row.count64(21)
-        transfer.bytesFetched = row.count64(22)
-        transfer.attempts = row.count(23)
-        transfer.restarts = row.count(24)
-        if row.isNull(25) { return }
-        transfer.bytesTotal = row.optionalLength(27) ?? transfer.bytesTotal
-        let durable = ByteRanges(stored: row.text(26)) ?? ByteRanges()
-        let follows = !row.isNull(39) && row.transferID(39) != transfer.id
+    private static func readNumbers(_ row: StoredRow<Column>, into transfer: inout Transfer) {
+        transfer.bytesTotal = row.optionalLength(.bytesTotal)
+        transfer.bytesDone = row.count64(.bytesDone)
+        transfer.bytesFetched = row.count64(.bytesFetched)
+        transfer.attempts = row.count(.attempts)
+        transfer.restarts = row.count(.restarts)
+        guard let fetch: FetchID = row[.fetch] else { return }
+        transfer.bytesTotal = row.optionalLength(.fetchBytesTotal) ?? transfer.bytesTotal
+        let durable = ByteRanges(stored: row[.durable]) ?? ByteRanges()
+        let follows = row[.leader] ?? transfer.id != transfer.id
         transfer.held = HeldBytes(
-            fetch: FetchID(rawValue: row.int64(25)), generation: row.count64(31), durable: durable,
-            isAnothers: follows, partPath: row.text(40))
-        transfer.held?.isPrefetched = row.bool(42)
-        transfer.held?.hasVersion = row.bool(45)
+            fetch: fetch, generation: row.count64(.generation), durable: durable,
+            isAnothers: follows, partPath: row[.partPath])
+        transfer.held?.isPrefetched = row[.prefetched]
+        transfer.held?.hasVersion = row[.hasVersion]
         transfer.bytesDone = durable.count
         // Received bytes are counted once, for the leader.
-        if !follows { transfer.bytesFetched = max(row.count64(28), transfer.bytesFetched) }
-        transfer.attempts = max(row.count(29), transfer.attempts)
-        transfer.restarts = max(row.count(30), transfer.restarts)
+        if !follows {
+            transfer.bytesFetched = max(row.count64(.fetchBytesFetched), transfer.bytesFetched)
+        }
+        transfer.attempts = max(row.count(.fetchAttempts), transfer.attempts)
+        transfer.restarts = max(row.count(.fetchRestarts), transfer.restarts)
     }
 
-    private static func reasons(_ row: StoredRow, now: Timestamp) throws -> [WaitReason] {
-        var reasons =
-            row.optionalText(16).flatMap { StoredJSON.decode([WaitReason].self, $0) } ?? []
-        let earliest = row.optionalTimestamp(10)
+    private static func reasons(_ row: StoredRow<Column>, now: Timestamp) throws -> [WaitReason] {
+        var reasons: [WaitReason] = row.json(.waitReason) ?? []
         // A transfer that has begun is not held by it, even if the clock was set back since.
-        let hasBegun = try row.phase(1) == .queued && row.optionalInt64(17) == 0
-        if let earliest, earliest > now, !hasBegun,
+        let hasBegun = try row.phase(.phase) == .queued && row[.readyAt] == 0
+        if let earliest: Timestamp = row[.earliest], earliest > now, !hasBegun,
             !reasons.contains(where: { $0.reason == .earliestBegin })
         {
             reasons.append(
                 WaitReason(
                     .earliestBegin, required: RFC3339.format(earliest),
                     current: RFC3339.format(now),
-                    since: row.timestamp(9), nextCheck: earliest))
+                    since: row[.created], nextCheck: earliest))
         }
         return reasons
     }

@@ -9,9 +9,7 @@ struct TransferRows {
     }
 
     func transfer(_ id: TransferID, now: Timestamp) throws -> Transfer? {
-        var found = try connection.first(TransferRecord.select, id) {
-            try TransferRecord.read($0, now: now)
-        }
+        var found = try TransferRecord.find(id, connection, now: now)
         if let shared = found?.sharedFetch {
             found?.sharedWith = try SharedFetchRows(connection).subscribers(of: shared).filter {
                 $0 != id
@@ -21,15 +19,14 @@ struct TransferRows {
     }
 
     func url(of id: TransferID) throws -> String {
-        try connection.first("SELECT url FROM transfer WHERE id = ?1", id) { $0.text(0) } ?? ""
+        try connection.value("SELECT url FROM transfer WHERE id = ?1", id) ?? ""
     }
 
     /// Ids are assigned here: SQLite would read and write its counter for every row. AUTOINCREMENT
     /// keeps the counter above the ids that were inserted.
     func nextTransferID() throws -> Int64 {
-        let last = try connection.first("SELECT seq FROM sqlite_sequence WHERE name = 'transfer'") {
-            $0.int64(0)
-        }
+        let last: Int64? = try connection.value(
+            "SELECT seq FROM sqlite_sequence WHERE name = 'transfer'")
         return (last ?? 0) + 1
     }
 
@@ -48,15 +45,13 @@ struct TransferRows {
             FROM transfer INDEXED BY transferByReservation \
             WHERE reservationKey = ?1 AND ended = 0
             """, reservation.key
-        ) { ($0.text(0), $0.transferID(2)) }
+        ) { ($0[0] as String, $0[2] as TransferID) }
         .first { $0.0.isExactly(reservation.text) }?.1
     }
 
     /// The row of an origin, made when there is none.
     func id(ofOrigin name: String) throws -> Int64 {
-        let found = try connection.first("SELECT id FROM origin WHERE name = ?1", name) {
-            $0.int64(0)
-        }
+        let found: Int64? = try connection.value("SELECT id FROM origin WHERE name = ?1", name)
         if let found { return found }
         try connection.run("INSERT INTO origin (name) VALUES (?1)", name)
         return connection.lastInsertedRowID
@@ -65,7 +60,7 @@ struct TransferRows {
     func rearm(_ id: TransferID, wanting want: Want) throws {
         try connection.run(
             "UPDATE transfer SET want = ?2, rearm = rearm + 1, replacedBy = NULL WHERE id = ?1", id,
-            want)
+            want.rawValue)
         try setRunsNow(false, id)
     }
 
@@ -76,9 +71,8 @@ struct TransferRows {
     /// that it waits for are given up for good. What does not change is not written.
     func setRunsNow(_ runsNow: Bool, _ id: TransferID) throws {
         // Each back-off asks: the whole row is read only where something changes.
-        let isSet = try connection.first(
-            "SELECT \(Self.runsNow) FROM transfer WHERE id = ?1", id
-        ) { $0.bool(0) }
+        let isSet: Bool? = try connection.value(
+            "SELECT \(Self.runsNow) FROM transfer WHERE id = ?1", id)
         guard let isSet, isSet != runsNow, let work = try WorkRecord.find(id, connection)
         else { return }
         let calendars = CalendarRows(connection)
@@ -106,9 +100,7 @@ struct TransferRows {
 
     /// A span would begin anew.
     func hasFixedDeadline(_ id: TransferID, before now: Timestamp) throws -> Bool {
-        try connection.first("SELECT deadlineAt <= ?2 FROM transfer WHERE id = ?1", id, now) {
-            $0.bool(0)
-        }
+        try connection.value("SELECT deadlineAt <= ?2 FROM transfer WHERE id = ?1", id, now)
             ?? false
     }
 
@@ -120,15 +112,13 @@ struct TransferRows {
             SELECT fetchID, CASE WHEN json_valid(options) THEN json_extract(options, '$.gid') END \
             FROM transfer WHERE id = ?1
             """, id
-        ) { ($0.optionalInt64(0).map(FetchID.init(rawValue:)), $0.optionalText(1)) }
+        ) { ($0[0] as FetchID?, $0[1] as String?) }
         if let gid = found?.1 { try GIDRows(connection).remove(gid) }
         let fetch = found?.0
         let goesOn =
             try fetch.map { try SharedFetchRows(connection).handOver($0, without: id) }
             ?? false
-        if let fetch, !goesOn,
-            let state = try connection.first(FetchRecord.select, fetch, read: FetchRecord.read)
-        {
+        if let fetch, !goesOn, let state = try FetchRecord.find(fetch, connection) {
             try AbandonedUploads(connection).record(state, of: id)
         }
         try EventRows(connection).leave(id)
@@ -145,13 +135,13 @@ struct TransferRows {
 
 extension StoredRow {
     /// A number without a phase can only come from damage.
-    func phase(_ column: Int32) throws -> Phase {
-        guard let phase = Phase(rawValue: int(column)) else { throw damage("phase") }
+    func phase(_ column: Column) throws -> Phase {
+        guard let phase = Phase(rawValue: self[column]) else { throw damage("phase") }
         return phase
     }
 
-    func want(_ column: Int32) throws -> Want {
-        guard let want = Want(rawValue: int(column)) else { throw damage("want") }
+    func want(_ column: Column) throws -> Want {
+        guard let want = Want(rawValue: self[column]) else { throw damage("want") }
         return want
     }
 

@@ -50,42 +50,40 @@ struct TransferScans {
 
     /// At most `limit` ids of one scan, the newest below `bound`, newest first.
     func ids(of stream: TransferStream, below bound: Int64, limit: Int) throws -> [TransferID] {
-        let read: (StoredRow) -> TransferID = { $0.transferID(0) }
         switch stream {
         case .queued(let session, let want):
-            return try connection.all(
+            return try connection.values(
                 """
                 SELECT id FROM transfer INDEXED BY transferLive WHERE sessionID = ?1 AND want = ?2 \
                 AND ended = 0 AND phase = 0 AND id < ?3 ORDER BY id DESC LIMIT ?4
-                """, session, want, bound, limit, read: read)
+                """, session, want.rawValue, bound, limit)
         case .running(let session, let want):
-            return try connection.all(
+            return try connection.values(
                 """
                 SELECT id FROM transfer INDEXED BY transferRunning WHERE phase = 1 \
                 AND sessionID = ?1 AND want = ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4
-                """, session, want, bound, limit, read: read)
+                """, session, want.rawValue, bound, limit)
         case .ended(let session, let phase):
-            return try connection.all(
+            return try connection.values(
                 """
                 SELECT id FROM transfer INDEXED BY transferEnded WHERE sessionID = ?1 \
                 AND phase = ?2 AND ended = 1 AND rearm = rearmed AND id < ?3 \
                 ORDER BY id DESC LIMIT ?4
-                """, session, phase, bound, limit, read: read)
+                """, session, phase.rawValue, bound, limit)
         case .pending(let session, let phase, let want):
-            return try connection.all(
+            return try connection.values(
                 """
                 SELECT id FROM transfer INDEXED BY transferPending WHERE sessionID = ?1 \
                 AND rearm > rearmed AND phase = ?2 AND want = ?3 AND id < ?4 \
                 ORDER BY id DESC LIMIT ?5
-                """, session, phase, want, bound, limit, read: read)
+                """, session, phase.rawValue, want.rawValue, bound, limit)
         }
     }
 
     /// The newest of all, whatever their state.
     func newest(below bound: Int64, limit: Int) throws -> [TransferID] {
-        try connection.all(
-            "SELECT id FROM transfer WHERE id < ?1 ORDER BY id DESC LIMIT ?2", bound, limit
-        ) { $0.transferID(0) }
+        try connection.values(
+            "SELECT id FROM transfer WHERE id < ?1 ORDER BY id DESC LIMIT ?2", bound, limit)
     }
 
     /// The newest `limit` of several scans, newest first.

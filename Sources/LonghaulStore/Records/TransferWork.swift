@@ -58,72 +58,82 @@ extension TransferWork {
 }
 
 enum WorkRecord {
+    private enum Column: Int32, StoredColumn {
+        case id, phase, want, isRearmPending, url, path, session, origin, priority, schedule
+        case earliest, deadline, deadlineAt, deadlineAfter, expectedBytes, options, created
+        case startedAt, finishedAt, readyAt, waitReason, fetchID, error, bytesTotal, bytesDone
+        case bytesFetched, attempts, restarts, eligibility, waiveAt, waiveBy, readySince
+        case identityKey, sharedFetch, partSuffix, readFrom, windows
+
+        var sql: String {
+            switch self {
+            case .isRearmPending: "t.rearm > t.rearmed"
+            case .path: "coalesce(t.destination, t.source)"
+            case .session: "s.name"
+            case .origin: "o.name"
+            case .readySince: "coalesce(t.readySince, t.created)"
+            case .readFrom:
+                "(SELECT min(start) FROM reader INDEXED BY readerByTransfer WHERE transfer = t.id)"
+            case .windows: CalendarRows.windows("t.schedule")
+            default: "t.\(self)"
+            }
+        }
+    }
+
+    private static let select = """
+        SELECT \(Column.list) FROM transfer t JOIN session s ON s.id = t.sessionID \
+        JOIN origin o ON o.id = t.originID WHERE t.id = ?1
+        """
+
     static func find(_ id: TransferID, _ connection: Connection) throws -> TransferWork? {
         try connection.first(select, id, read: read)
     }
 
-    static let select = """
-        SELECT t.id, t.phase, t.want, t.rearm > t.rearmed, t.url, coalesce(t.destination, t.source), s.name, o.name, \
-        t.priority, t.schedule, t.earliest, t.deadline, t.deadlineAt, t.deadlineAfter, \
-        t.expectedBytes, t.options, t.created, t.startedAt, t.finishedAt, t.readyAt, t.waitReason, \
-        t.fetchID, t.error, t.bytesTotal, t.bytesDone, t.bytesFetched, t.attempts, \
-        t.restarts, t.eligibility, t.waiveAt, t.waiveBy, coalesce(t.readySince, t.created), \
-        t.identityKey, t.sharedFetch, t.partSuffix, \
-        (SELECT min(start) FROM reader INDEXED BY readerByTransfer WHERE transfer = t.id), \
-        \(CalendarRows.windows("t.schedule")) \
-        FROM transfer t JOIN session s ON s.id = t.sessionID \
-        JOIN origin o ON o.id = t.originID WHERE t.id = ?1
-        """
-
-    static func read(_ row: StoredRow) throws -> TransferWork {
-        let path = row.text(5)
-        let options = TransferOptions(stored: row.optionalText(15))
-        let readyAt = row.timestamp(19)
+    private static func read(_ row: StoredRow<Column>) throws -> TransferWork {
+        let options = TransferOptions(stored: row[.options])
+        let readyAt: Timestamp = row[.readyAt]
         return TransferWork(
-            id: row.transferID(0),
-            request: request(row, path, options ?? TransferOptions()),
-            isUnreadable: options == nil || !CalendarRows.isReadable(row, 9, windows: 36),
-            origin: row.text(7), path: path,
-            want: try row.want(2), phase: try row.phase(1),
-            isRearmPending: row.bool(3),
-            fetchID: row.optionalInt64(21).map(FetchID.init(rawValue:)),
-            sharedFetch: row.optionalInt64(33).map(FetchID.init(rawValue:)),
-            partSuffix: row.count(34), identityKey: row.int64(32),
-            createdAt: row.timestamp(16),
-            startedAt: row.optionalTimestamp(17), finishedAt: row.optionalTimestamp(18),
-            deadline: row.timestamp(11), eligibility: CalendarRows.key(row, 28, windows: 36),
-            waiver: row.isNull(29)
-                ? nil : PreferenceExpiry(checkAt: row.timestamp(29), by: row.timestamp(30)),
-            waitingSince: row.timestamp(31), readyAt: readyAt.milliseconds == 0 ? nil : readyAt,
-            waitingFor: row.optionalText(20).flatMap {
-                StoredJSON.decode([WaitReason].self, $0)
-            } ?? [],
-            error: row.optionalText(22).flatMap { StoredJSON.decode(LonghaulError.self, $0) },
+            id: row[.id], request: request(row, options ?? TransferOptions()),
+            isUnreadable: options == nil
+                || !CalendarRows.isReadable(row, .schedule, windows: .windows),
+            origin: row[.origin], path: row[.path], want: try row.want(.want),
+            phase: try row.phase(.phase), isRearmPending: row[.isRearmPending],
+            fetchID: row[.fetchID], sharedFetch: row[.sharedFetch],
+            partSuffix: row.count(.partSuffix), identityKey: row[.identityKey],
+            createdAt: row[.created], startedAt: row[.startedAt], finishedAt: row[.finishedAt],
+            deadline: row[.deadline],
+            eligibility: CalendarRows.key(row, .eligibility, windows: .windows),
+            waiver: row.isNull(.waiveAt)
+                ? nil : PreferenceExpiry(checkAt: row[.waiveAt], by: row[.waiveBy]),
+            waitingSince: row[.readySince], readyAt: readyAt.milliseconds == 0 ? nil : readyAt,
+            waitingFor: row.json(.waitReason) ?? [], error: row.json(.error),
             numbers: TransferTotals(
-                bytesTotal: row.optionalLength(23), bytesDone: row.count64(24),
-                bytesFetched: row.count64(25), attempts: row.count(26),
-                restarts: row.count(27)),
-            readFrom: row.optionalInt64(35))
+                bytesTotal: row.optionalLength(.bytesTotal), bytesDone: row.count64(.bytesDone),
+                bytesFetched: row.count64(.bytesFetched), attempts: row.count(.attempts),
+                restarts: row.count(.restarts)),
+            readFrom: row[.readFrom])
     }
 
     private static func request(
-        _ row: StoredRow, _ path: String, _ options: TransferOptions
+        _ row: StoredRow<Column>, _ options: TransferOptions
     ) -> TransferRequest {
+        let path: String = row[.path]
         var request = TransferRequest(
-            url: row.text(4),
+            url: row[.url],
             destination: options.remoteName
                 ? .directory(FileNaming.directory(of: path), remoteName: true)
                 : .file(path))
-        request.session = row.text(6)
-        request.priority = Priority(rawValue: row.int(8)) ?? .normal
-        let schedule = CalendarRows.key(row, 9, windows: 36)
+        request.session = row[.session]
+        request.priority = Priority(rawValue: row[.priority]) ?? .normal
+        let schedule = CalendarRows.key(row, .schedule, windows: .windows)
         request.isDiscretionary = schedule.isDiscretionary
         request.schedule = schedule.schedule
-        request.earliestBegin = row.optionalTimestamp(10)
+        request.earliestBegin = row[.earliest]
+        let moment: Timestamp? = row[.deadlineAt]
         request.deadline =
-            row.optionalTimestamp(12).map(Deadline.at)
-            ?? .after(seconds: row.optionalDouble(13) ?? Deadline.defaultSeconds)
-        request.expectedBytes = row.optionalLength(14)
+            moment.map(Deadline.at)
+            ?? .after(seconds: row[.deadlineAfter] ?? Deadline.defaultSeconds)
+        request.expectedBytes = row.optionalLength(.expectedBytes)
         request.options = options
         return request
     }
@@ -166,9 +176,7 @@ extension TransferWork {
     /// The upload, sent as it is asked for now, would fail at once: a POST whose answer was lost
     /// may have been carried out, and may not be made twice.
     func mayHaveArrived(_ connection: Connection) throws -> Bool {
-        guard isUpload, let fetchID,
-            let state = try connection.first(
-                FetchRecord.select, fetchID, read: FetchRecord.read),
+        guard isUpload, let fetchID, let state = try FetchRecord.find(fetchID, connection),
             let upload = state.upload, let job = UploadJob(request, upload, id)
         else { return false }
         let next = upload.conversation(job, offset: state.durable.prefix).next()

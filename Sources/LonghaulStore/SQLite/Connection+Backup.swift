@@ -44,7 +44,7 @@ extension Connection {
             sqlite3_progress_handler(handle, 0, nil, nil)
             withExtendedLifetime(callback) {}
         }
-        let found = try first("PRAGMA quick_check(1)") { $0.text(0) }
+        let found: String? = try value("PRAGMA quick_check(1)")
         return found == "ok" ? nil : found ?? "nothing was found out"
     }
 

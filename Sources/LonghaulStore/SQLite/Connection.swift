@@ -78,15 +78,15 @@ final class Connection {
         guard code == SQLITE_OK else { throw SQLiteError(code, on: handle, sql: sql) }
     }
 
-    func run<each Value: Bindable>(_ sql: String, _ values: repeat each Value) throws {
+    func run<each Value: StoredValue>(_ sql: String, _ values: repeat each Value) throws {
         let statement = try bound(sql, repeat each values)
         defer { statement.reset() }
         while try statement.step() {}
     }
 
     /// The first row's value, `nil` when there is no row.
-    func first<Value, each Argument: Bindable>(
-        _ sql: String, _ values: repeat each Argument, read: (StoredRow) throws -> Value
+    func first<Column, Value, each Argument: StoredValue>(
+        _ sql: String, _ values: repeat each Argument, read: (StoredRow<Column>) throws -> Value
     ) throws -> Value? {
         let statement = try bound(sql, repeat each values)
         defer { statement.reset() }
@@ -94,8 +94,8 @@ final class Connection {
         return try read(StoredRow(handle: statement.handle))
     }
 
-    func all<Value, each Argument: Bindable>(
-        _ sql: String, _ values: repeat each Argument, read: (StoredRow) throws -> Value
+    func all<Column, Value, each Argument: StoredValue>(
+        _ sql: String, _ values: repeat each Argument, read: (StoredRow<Column>) throws -> Value
     ) throws -> [Value] {
         let statement = try bound(sql, repeat each values)
         defer { statement.reset() }
@@ -104,6 +104,21 @@ final class Connection {
             result.append(try read(StoredRow(handle: statement.handle)))
         }
         return result
+    }
+
+    /// The first row's only value; `nil` for NULL, and when there is no row.
+    func value<Value: StoredValue, each Argument: StoredValue>(
+        _ sql: String, _ values: repeat each Argument
+    ) throws -> Value? {
+        let found: Value?? = try first(sql, repeat each values) { $0[0] }
+        return found ?? nil
+    }
+
+    /// The only value of each row.
+    func values<Value: StoredValue, each Argument: StoredValue>(
+        _ sql: String, _ values: repeat each Argument
+    ) throws -> [Value] {
+        try all(sql, repeat each values) { $0[0] }
     }
 
     /// Runs the body in a transaction: all of its changes are kept, or none.
@@ -134,7 +149,7 @@ final class Connection {
     var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(handle) }
 
     @inline(__always)
-    private func bound<each Value: Bindable>(
+    private func bound<each Value: StoredValue>(
         _ sql: String, _ values: repeat each Value
     ) throws -> Prepared {
         let statement = try prepare(sql)

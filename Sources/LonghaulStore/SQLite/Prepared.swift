@@ -27,7 +27,7 @@ final class Prepared {
     }
 
     @inline(__always)
-    func bind(_ index: Int32, _ value: some Bindable) {
+    func bind(_ index: Int32, _ value: some StoredValue) {
         let code = value.bind(to: handle, at: index)
         // SQLITE_RANGE and SQLITE_MISUSE are mistakes of ours; SQLITE_NOMEM and SQLITE_TOOBIG
         // surface as a NOT NULL failure.

@@ -1,26 +1,28 @@
 /// A row that may go in with others of its kind.
 protocol BatchedRow {
-    static var insertion: RowInsertion { get }
+    associatedtype Column: StoredColumn
 
-    func bind(to statement: Prepared, from index: Int32)
+    static var insertion: RowInsertion<Column> { get }
+
+    func bind(to row: RowParameters<Column>)
 }
 
 /// The statements that insert rows of one kind, by the number of rows that they insert.
 ///
 /// They use `OR FAIL`: a failure undoes the whole transaction, so SQLite need not be able to undo
 /// one statement, for which it would copy every page that it changes.
-struct RowInsertion: Sendable {
-    let columns: Int
+struct RowInsertion<Column: StoredColumn>: Sendable {
+    let columns: Int32
     /// The largest first; the last takes one row.
     let statements: [(rows: Int, text: String)]
 
     /// - Parameters:
     ///   - sizes: How many rows the statements take; one for a single row is added.
-    ///   - head: `INSERT OR FAIL INTO TABLE (COLUMNS)`.
     ///   - tail: What follows the values.
-    init(_ sizes: [Int], columns: Int, _ head: String, tail: String = "") {
-        let values = "(" + Array(repeating: "?", count: columns).joined(separator: ",") + ")"
-        self.columns = columns
+    init(_ sizes: [Int], into table: String, tail: String = "") {
+        let head = "INSERT OR FAIL INTO \(table) (\(Column.list))"
+        let values = "(" + Column.allCases.map { _ in "?" }.joined(separator: ",") + ")"
+        columns = Int32(Column.allCases.count)
         statements = (sizes + [1]).map { rows in
             let all = Array(repeating: values, count: rows).joined(separator: ",")
             return (rows, "\(head) VALUES \(all) \(tail)")
@@ -42,10 +44,10 @@ struct RowBatch<Row: BatchedRow> {
         for (count, text) in Row.insertion.statements {
             while rest.count >= count {
                 let statement = try connection.prepare(text)
-                var index: Int32 = 1
+                var parameters = RowParameters<Row.Column>(statement: statement)
                 for row in rest.prefix(count) {
-                    row.bind(to: statement, from: index)
-                    index += Int32(Row.insertion.columns)
+                    row.bind(to: parameters)
+                    parameters.first += Row.insertion.columns
                 }
                 try statement.runOnce()
                 rest = rest.dropFirst(count)

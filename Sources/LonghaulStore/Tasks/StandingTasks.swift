@@ -57,9 +57,9 @@ package struct StandingTasks {
     }
 
     package func isEmpty() throws -> Bool {
-        try connection.first(
-            "SELECT NOT EXISTS (SELECT 1 FROM task INDEXED BY taskStanding WHERE triggers <> 0)"
-        ) { $0.bool(0) } ?? true
+        try connection.value(
+            "SELECT NOT EXISTS (SELECT 1 FROM task INDEXED BY taskStanding WHERE triggers <> 0)")
+            ?? true
     }
 
     /// Triggers that standing requests wait for.
@@ -73,7 +73,7 @@ package struct StandingTasks {
             WHERE triggers <> 0 AND triggers > k.t) FROM k WHERE k.t IS NOT NULL)
             SELECT t FROM k WHERE t IS NOT NULL
             """
-        ) { TriggerSet(rawValue: $0.int(0)) }
+        ) { TriggerSet(rawValue: $0[0]) }
         return all.reduce(TriggerSet(rawValue: 0)) { $0.union($1) }
     }
 }

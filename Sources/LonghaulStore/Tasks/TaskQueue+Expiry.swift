@@ -27,10 +27,9 @@ extension TaskQueue {
         let expired = task.expiresAt ?? task.timing.dueAt
         guard let host = try HostRows(connection).find(task.host) else { return .host }
         if let retry = host.retryAt, host.failures > 0, retry >= expired { return .backoff }
-        let isBusy = try connection.first(
+        let isBusy: Bool? = try connection.value(
             "SELECT EXISTS (SELECT 1 FROM launch INDEXED BY launchOpen WHERE host = ?1 "
-                + "AND endedAt IS NULL)", task.host
-        ) { $0.bool(0) }
+                + "AND endedAt IS NULL)", task.host)
         // A wake-up that was put off waits for its host.
         return isBusy == true || task.readyAt > task.timing.dueAt ? .host : .engine
     }

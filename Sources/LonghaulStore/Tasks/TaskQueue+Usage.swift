@@ -64,11 +64,10 @@ extension TaskRows {
     /// The start of the last run, by this request or an earlier one.
     private func lastRun(of task: StoredTask) throws -> Timestamp? {
         if let start = task.timing.lastStart { return start }
-        return try connection.first(
+        return try connection.value(
             """
             SELECT startedAt FROM taskRun INDEXED BY taskRunByTask WHERE host = ?1 \
             AND identifier = ?2 ORDER BY id DESC LIMIT 1
-            """, task.host, task.request.identifier
-        ) { $0.timestamp(0) }
+            """, task.host, task.request.identifier)
     }
 }

@@ -27,7 +27,7 @@ package struct TaskQueue {
     var runs: TaskRunRows { TaskRunRows(connection) }
 
     static func hasAny(_ connection: Connection) throws -> Bool {
-        try connection.first("SELECT EXISTS (SELECT 1 FROM task)") { $0.bool(0) } ?? false
+        try connection.value("SELECT EXISTS (SELECT 1 FROM task)") ?? false
     }
 
     // MARK: - What may begin
@@ -97,7 +97,7 @@ package struct TaskQueue {
             WHERE launch IS NULL AND paused = 0 AND eligibility > k.e) FROM k WHERE k.e IS NOT NULL)
             SELECT e FROM k WHERE e IS NOT NULL
             """
-        ) { EligibilityKey(stored: $0.int64(0), windows: nil) }
+        ) { EligibilityKey(stored: $0[0], windows: nil) }
     }
 
     private func due(_ key: EligibilityKey, now: Timestamp, limit: Int) throws -> [StoredTask] {
@@ -109,29 +109,26 @@ package struct TaskQueue {
     }
 
     private func next(_ key: EligibilityKey, _ now: Timestamp) throws -> Timestamp? {
-        try connection.first(
+        try connection.value(
             """
             SELECT min(readyAt) FROM task INDEXED BY taskReady WHERE eligibility = ?1 \
             AND launch IS NULL AND paused = 0 AND readyAt > ?2 AND readyAt < ?3
-            """, key.bits, now, Timestamp.distantFuture
-        ) { $0.optionalTimestamp(0) } ?? nil
+            """, key.bits, now, Timestamp.distantFuture)
     }
 
     /// When preferences end or a wake-up expires.
     private func nextChange() throws -> Timestamp? {
-        let waives = try connection.first(
+        let waives: Timestamp? = try connection.value(
             """
             SELECT min(waivesAt) FROM task INDEXED BY taskWaives WHERE launch IS NULL \
             AND waivesAt IS NOT NULL
-            """
-        ) { $0.optionalTimestamp(0) }
-        let expires = try connection.first(
+            """)
+        let expires: Timestamp? = try connection.value(
             """
             SELECT min(expiresAt) FROM task INDEXED BY taskExpires WHERE launch IS NULL \
             AND expiresAt IS NOT NULL
-            """
-        ) { $0.optionalTimestamp(0) }
-        return [waives ?? nil, expires ?? nil].compactMap { $0 }.min()
+            """)
+        return [waives, expires].compactMap { $0 }.min()
     }
 
     /// Preferences end with the tolerance of a request.
@@ -141,7 +138,7 @@ package struct TaskQueue {
             SELECT id, eligibility FROM task INDEXED BY taskWaives WHERE launch IS NULL \
             AND waivesAt IS NOT NULL AND waivesAt <= ?1
             """, now
-        ) { (TaskID(rawValue: $0.int64(0)), EligibilityKey(stored: $0.int64(1), windows: nil)) }
+        ) { ($0[0] as TaskID, EligibilityKey(stored: $0[1], windows: nil)) }
         for (id, key) in over {
             try connection.run(
                 "UPDATE task SET eligibility = ?2, waivesAt = NULL WHERE id = ?1", id,

@@ -76,12 +76,11 @@ package struct TaskRequests {
     ) throws {
         let isStanding = request.isStanding
         let kind = request.kind == .refresh ? DueTask.Kind.refresh : .processing
-        let count = try connection.first(
+        let count: Int? = try connection.value(
             """
             SELECT count(*) FROM task INDEXED BY taskPending WHERE host = ?1 AND launch IS NULL \
             AND kind <> 2 AND (triggers <> 0) = ?2 AND (kind = ?3 OR ?2) AND identifier <> ?4
-            """, host, isStanding, kind.rawValue, request.identifier
-        ) { $0.int(0) }
+            """, host, isStanding, kind.rawValue, request.identifier)
         let most =
             isStanding
             ? Limits.pendingStanding
@@ -176,9 +175,8 @@ package struct TaskRequests {
     /// Hosts that have runs of this identifier in the log, of requests that are done.
     package func hostsWithRuns(of identifier: String) throws(LonghaulError) -> [String] {
         try store.access {
-            try $0.all(
-                "SELECT DISTINCT host FROM taskRun WHERE identifier = ?1 ORDER BY host", identifier
-            ) { $0.text(0) }
+            try $0.values(
+                "SELECT DISTINCT host FROM taskRun WHERE identifier = ?1 ORDER BY host", identifier)
         }
     }
 

@@ -13,21 +13,24 @@ package struct WakeUpEnd: Hashable, Sendable {
     package var obstacle: WaitReason.Reason?
 }
 
+private enum Column: Int32, StoredColumn {
+    case identifier, urgent, submittedAt, at, launch, obstacle
+}
+
 extension TaskRequests {
     /// The last wake-ups that were not handled, newest first.
     package func wakeUpEnds(of host: String) throws(LonghaulError) -> [WakeUpEnd] {
         try store.access {
             try $0.all(
                 """
-                SELECT identifier, urgent, submittedAt, at, launch, obstacle FROM wakeUpEnd \
+                SELECT \(Column.list) FROM wakeUpEnd \
                 INDEXED BY wakeUpEndByHost WHERE host = ?1 ORDER BY id DESC LIMIT ?2
                 """, host, Limits.wakeUpEndsKept
-            ) { row in
+            ) { (row: StoredRow<Column>) in
                 WakeUpEnd(
-                    identifier: row.text(0), isUrgent: row.bool(1), submittedAt: row.timestamp(2),
-                    at: row.timestamp(3),
-                    launch: row.optionalInt64(4).map(LaunchID.init(rawValue:)),
-                    obstacle: row.optionalText(5).flatMap(WaitReason.Reason.init(rawValue:)))
+                    identifier: row[.identifier], isUrgent: row[.urgent],
+                    submittedAt: row[.submittedAt], at: row[.at], launch: row[.launch],
+                    obstacle: row.known(.obstacle))
             }
         }
     }

@@ -50,40 +50,40 @@ struct InsertBuffer {
 }
 
 extension InsertBuffer.Row: BatchedRow {
-    static let insertion = RowInsertion(
-        [Limits.rowsPerInsertion], columns: 24,
-        """
-        INSERT OR FAIL INTO transfer (id, readyAt, schedule, priority, sessionID, originID, \
-        reservationKey, created, deadline, deadlineAt, deadlineAfter, earliest, expectedBytes, \
-        url, destination, options, eligibility, waiveAt, waiveBy, identityKey, \
-        realPath, source, uploadIdentity, uploadVersion)
-        """)
+    enum Column: Int32, StoredColumn {
+        case id, readyAt, schedule, priority, sessionID, originID, reservationKey, created
+        case deadline, deadlineAt, deadlineAfter, earliest, expectedBytes, url, destination
+        case options, eligibility, waiveAt, waiveBy, identityKey, realPath, source
+        case uploadIdentity, uploadVersion
+    }
 
-    func bind(to statement: Prepared, from index: Int32) {
+    static let insertion = RowInsertion<Column>([Limits.rowsPerInsertion], into: "transfer")
+
+    func bind(to row: RowParameters<Column>) {
         let request = new.request
-        statement.bind(index, id)
-        statement.bind(index + 1, begin > created ? begin.milliseconds : 0)
-        statement.bind(index + 2, schedule.requested.stored(place: calendar))
-        statement.bind(index + 3, request.priority.rawValue)
-        statement.bind(index + 4, session)
-        statement.bind(index + 5, origin)
-        statement.bind(index + 6, new.reservation.key)
-        statement.bind(index + 7, created)
-        statement.bind(index + 8, deadline)
-        statement.bind(index + 9, request.deadline.instant)
-        statement.bind(index + 10, request.deadline.seconds)
-        statement.bind(index + 11, request.earliestBegin)
-        statement.bind(index + 12, request.expectedBytes)
-        statement.bind(index + 13, request.url)
-        statement.bind(index + 14, new.isUpload ? nil : new.path)
-        statement.bind(index + 15, options)
-        statement.bind(index + 16, schedule.eligibility.stored(place: calendar))
-        statement.bind(index + 17, schedule.waiver?.checkAt)
-        statement.bind(index + 18, schedule.waiver?.by)
-        statement.bind(index + 19, identityKey)
-        statement.bind(index + 20, new.realPath)
-        statement.bind(index + 21, new.isUpload ? new.path : nil)
-        statement.bind(index + 22, new.isUpload ? new.reservation.text : nil)
-        statement.bind(index + 23, new.reservation.version)
+        row.bind(.id, id)
+        row.bind(.readyAt, begin > created ? begin.milliseconds : 0)
+        row.bind(.schedule, schedule.requested.stored(place: calendar))
+        row.bind(.priority, request.priority.rawValue)
+        row.bind(.sessionID, session)
+        row.bind(.originID, origin)
+        row.bind(.reservationKey, new.reservation.key)
+        row.bind(.created, created)
+        row.bind(.deadline, deadline)
+        row.bind(.deadlineAt, request.deadline.instant)
+        row.bind(.deadlineAfter, request.deadline.seconds)
+        row.bind(.earliest, request.earliestBegin)
+        row.bind(.expectedBytes, request.expectedBytes)
+        row.bind(.url, request.url)
+        row.bind(.destination, new.isUpload ? nil : new.path)
+        row.bind(.options, options)
+        row.bind(.eligibility, schedule.eligibility.stored(place: calendar))
+        row.bind(.waiveAt, schedule.waiver?.checkAt)
+        row.bind(.waiveBy, schedule.waiver?.by)
+        row.bind(.identityKey, identityKey)
+        row.bind(.realPath, new.realPath)
+        row.bind(.source, new.isUpload ? new.path : nil)
+        row.bind(.uploadIdentity, new.isUpload ? new.reservation.text : nil)
+        row.bind(.uploadVersion, new.reservation.version)
     }
 }

@@ -8,6 +8,8 @@ package import LonghaulCore
 package struct Readers {
     let store: Store
 
+    private enum Column: Int32, StoredColumn { case id, transfer, pid, pidStart, bootID }
+
     /// Records a reader, and lets its transfer run now, whatever it waits for. One that is paused
     /// or has ended stays so.
     ///
@@ -34,12 +36,11 @@ package struct Readers {
     /// is over.
     package func hasten(_ transfer: TransferID) throws(LonghaulError) {
         try store.write(.relaxed) { connection in
-            let isHeldBack = try connection.first(
+            let isHeldBack: Bool? = try connection.value(
                 """
                 SELECT waitReason IS NULL AND NOT \(TransferRows.runsNow) FROM transfer \
                 WHERE id = ?1
-                """, transfer
-            ) { $0.bool(0) }
+                """, transfer)
             guard isHeldBack == true, try isWanted(transfer, connection) else { return }
             try TransferRows(connection).setRunsNow(true, transfer)
             try IntentRows(connection).add(transfer)
@@ -51,9 +52,8 @@ package struct Readers {
         try store.write(.relaxed) { connection in
             try connection.run("DELETE FROM reader WHERE id = ?1", id.rawValue)
             // In the queue, an intent would end its pause.
-            let isRunning = try connection.first(
-                "SELECT phase = 1 FROM transfer WHERE id = ?1", transfer
-            ) { $0.bool(0) }
+            let isRunning: Bool? = try connection.value(
+                "SELECT phase = 1 FROM transfer WHERE id = ?1", transfer)
             if isRunning == true { try IntentRows(connection).add(transfer) }
         }
     }
@@ -63,12 +63,10 @@ package struct Readers {
         isAlive: (LaunchedProcess) -> Bool
     ) throws(LonghaulError) -> [TransferID] {
         let rows = try store.access {
-            try $0.all("SELECT id, transfer, pid, pidStart, bootID FROM reader") { row in
+            try $0.all("SELECT \(Column.list) FROM reader") { (row: StoredRow<Column>) in
                 (
-                    id: ReaderID(rawValue: row.int64(0)), transfer: row.transferID(1),
-                    process: LaunchedProcess(
-                        pid: Int32(truncatingIfNeeded: row.int64(2)), startTicks: row.int64(3),
-                        bootID: row.text(4))
+                    id: row[.id] as ReaderID, transfer: row[.transfer] as TransferID,
+                    process: row.process(.pid, start: .pidStart, boot: .bootID)
                 )
             }
         }
@@ -78,9 +76,8 @@ package struct Readers {
     }
 
     private func isWanted(_ transfer: TransferID, _ connection: Connection) throws -> Bool {
-        try connection.first(
-            "SELECT ended = 0 AND want = 0 FROM transfer WHERE id = ?1", transfer
-        ) { $0.bool(0) } ?? false
+        try connection.value("SELECT ended = 0 AND want = 0 FROM transfer WHERE id = ?1", transfer)
+            ?? false
     }
 }
 

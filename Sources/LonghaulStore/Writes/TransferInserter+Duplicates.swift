@@ -49,7 +49,8 @@ extension TransferInserter {
     func cancel(_ replaced: [TransferID], for new: Int64) throws {
         for id in replaced {
             try connection.run(
-                "UPDATE transfer SET want = ?2, replacedBy = ?3 WHERE id = ?1", id, Want.cancel,
+                "UPDATE transfer SET want = ?2, replacedBy = ?3 WHERE id = ?1", id,
+                Want.cancel.rawValue,
                 new)
             try IntentRows(connection).add(id)
         }
@@ -60,12 +61,11 @@ extension TransferInserter {
     ) throws -> [(id: TransferID, request: TransferRequest)] {
         // Earlier items of the batch count too.
         if buffer.holds(identity: key) { try buffer.flush(connection) }
-        let ids = try connection.all(
+        let ids: [TransferID] = try connection.values(
             """
             SELECT id FROM transfer INDEXED BY transferByIdentity WHERE identityKey = ?1 \
             AND ended = 0 AND want IN (0, 1) ORDER BY id
-            """, key
-        ) { $0.transferID(0) }
+            """, key)
         if ids.isEmpty { return [] }
         let identity = FetchIdentity(request)
         return try ids.compactMap { id in

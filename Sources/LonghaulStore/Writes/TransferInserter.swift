@@ -43,9 +43,8 @@ package final class TransferInserter {
             """)
         // Most stores have none, and are not asked for each destination.
         hasFailures =
-            try connection.first(
-                "SELECT 1 FROM transfer INDEXED BY transferFailed WHERE phase = 4 LIMIT 1"
-            ) { _ in true } ?? false
+            try connection.value(
+                "SELECT 1 FROM transfer INDEXED BY transferFailed WHERE phase = 4 LIMIT 1") ?? false
     }
 
     /// Records one transfer, unless it is there already (``repeated(_:holder:)``). Where its
@@ -155,7 +154,7 @@ package final class TransferInserter {
         at reservation: Reservation
     ) throws -> [(id: TransferID, value: Bool)] {
         guard hasFailures else { return [] }
-        return try rows(of: failures, reservation, reservation.isExactly) { $0.bool(3) }
+        return try rows(of: failures, reservation, reservation.isExactly) { $0[3] }
     }
 
     /// A live upload of another version of the file to the same URL: whichever came last would stay
@@ -172,15 +171,15 @@ package final class TransferInserter {
 
     private func rows<Value>(
         of statement: Prepared, _ reservation: Reservation, _ isMeant: (Reservation) -> Bool,
-        read: (StoredRow) throws -> Value
+        read: (StoredRow<Int>) throws -> Value
     ) throws -> [(id: TransferID, value: Value)] {
         statement.bind(1, reservation.key)
         defer { statement.reset() }
         var found: [(id: TransferID, value: Value)] = []
         while try statement.step() {
-            let row = StoredRow(handle: statement.handle)
+            let row = StoredRow<Int>(handle: statement.handle)
             if isMeant(Reservation(row, at: 0)) {
-                found.append((row.transferID(2), try read(row)))
+                found.append((row[2], try read(row)))
             }
         }
         return found

@@ -24,14 +24,14 @@ extension WantWriter {
     package func isCancelPending(among ids: [TransferID]?) throws(LonghaulError) -> Bool {
         try store.snapshot { connection in
             guard let ids else {
-                return try connection.first(
+                return try connection.value(
                     "SELECT 1 FROM tally WHERE phase = 0 AND want >= ?1 AND n > 0 LIMIT 1",
-                    Want.cancel, read: { _ in true }) ?? false
+                    Want.cancel.rawValue) ?? false
             }
             return try ids.contains { id in
-                try connection.first(
+                try connection.value(
                     "SELECT 1 FROM transfer WHERE id = ?1 AND ended = 0 AND want >= ?2", id,
-                    Want.cancel, read: { _ in true }) ?? false
+                    Want.cancel.rawValue) ?? false
             }
         }
     }
@@ -74,7 +74,7 @@ private struct EndedTransfers {
     func remove(_ id: TransferID, now: Timestamp) throws -> RemovalOutcome {
         let found = try connection.first(
             "SELECT phase, want, rearm > rearmed FROM transfer WHERE id = ?1", id
-        ) { (try $0.phase(0), try $0.want(1), $0.bool(2)) }
+        ) { (try $0.phase(0), try $0.want(1), $0[2] as Bool) }
         guard let (phase, want, pending) = found else { return .refused(.noSuchTransfer(id)) }
         guard phase.hasEnded, !pending else {
             let state = shownState(phase: phase, want: want, pending: pending)
@@ -92,12 +92,11 @@ private struct EndedTransfers {
     func clean(
         endedBefore moment: Timestamp, limit: Int, now: Timestamp
     ) throws -> (count: Int, [OrphanedPart]) {
-        let ids = try connection.all(
+        let ids: [TransferID] = try connection.values(
             """
             SELECT id FROM transfer INDEXED BY transferFinished WHERE ended = 1 \
             AND finishedAt < ?1 AND rearm = rearmed ORDER BY finishedAt LIMIT ?2
-            """, moment, limit
-        ) { $0.transferID(0) }
+            """, moment, limit)
         return (ids.count, try ids.flatMap { try TransferRows(connection).forget($0, now: now) })
     }
 }

@@ -118,7 +118,7 @@ private struct WantRows {
     ) throws -> WantOutcome.Result {
         let found = try connection.first(
             "SELECT phase, want, rearm > rearmed FROM transfer WHERE id = ?1", id
-        ) { (try $0.phase(0), try $0.want(1), $0.bool(2)) }
+        ) { (try $0.phase(0), try $0.want(1), $0[2] as Bool) }
         guard let (phase, want, pending) = found else { return .noSuchTransfer }
         let rewrite = WantRewrite.of(change, phase: phase, want: want, pending: pending)
         switch rewrite {
@@ -132,7 +132,7 @@ private struct WantRows {
         case .set(let wanted):
             try connection.run(
                 "UPDATE transfer SET want = ?2, replacedBy = NULL, cancelledBy = ?3 WHERE id = ?1",
-                id, wanted, wanted.isCancel ? canceller.rawValue : nil)
+                id, wanted.rawValue, wanted.isCancel ? canceller.rawValue : nil)
         case .rearm(let wanted):
             if let now, try rows.hasFixedDeadline(id, before: now) { return .deadlinePassed }
             if let obstacle = try obstacle(to: id, &rearmed) { return obstacle }
@@ -145,10 +145,7 @@ private struct WantRows {
 
     /// The one for which it was cancelled, until it is taken up again.
     func replacement(of id: TransferID) throws -> TransferID? {
-        try connection.first("SELECT replacedBy FROM transfer WHERE id = ?1 AND replacedBy > 0", id)
-        {
-            $0.transferID(0)
-        }
+        try connection.value("SELECT replacedBy FROM transfer WHERE id = ?1 AND replacedBy > 0", id)
     }
 
     /// Why an ended one cannot be taken up again: it has nothing to send, or another transfer has
