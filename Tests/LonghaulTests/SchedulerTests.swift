@@ -139,7 +139,14 @@ import Testing
         #expect(payload["b"]?["c"]?.integer == 9_007_199_254_740_993)
         #expect(payload["a"]?["b"] == nil)
         #expect(JSONPayload.number(.infinity).text == "null")
-        #expect(throws: LonghaulError.self) { try JSONPayload(parsing: "{") }
+        #expect(
+            try JSONPayload(parsing: "[1.0,1e3,18446744073709551616,-0.5]")
+                == [1, 1000, .number(18_446_744_073_709_551_616), -0.5])
+        let deepest = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
+        #expect(try JSONPayload(parsing: deepest).text == deepest)
+        for bad in ["{", "[01 2]", "[1.]", "[\(deepest)]", "1e999", #""\ud800""#, "[1]]", "nul"] {
+            #expect(throws: LonghaulError.self, "\(bad)") { try JSONPayload(parsing: bad) }
+        }
     }
 
     @Test func tasksAndWakeUpsOfALaunchAreRead() throws {

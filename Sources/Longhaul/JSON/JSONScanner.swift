@@ -2,7 +2,8 @@
 /// numbers of any length, the order of keys. A decoder that builds values would lose both.
 package struct JSONScanner {
     private let bytes: UnsafeBufferPointer<UInt8>
-    private var offset = 0
+    /// The number of bytes read so far.
+    package private(set) var offset = 0
     private var depth = 0
 
     /// The caller keeps `bytes` alive.
@@ -92,6 +93,18 @@ package struct JSONScanner {
         return peek == UInt8(ascii: "[")
     }
 
+    /// True if the next value is an object.
+    package mutating func isObject() -> Bool {
+        skipBlanks()
+        return peek == UInt8(ascii: "{")
+    }
+
+    /// True if the next value is a number, or pretends to be one.
+    package mutating func isNumber() -> Bool {
+        skipBlanks()
+        return peek.map { $0.isASCIIDigit || $0 == UInt8(ascii: "-") } ?? false
+    }
+
     /// True if the next value is a string.
     package mutating func isString() -> Bool {
         skipBlanks()
@@ -119,6 +132,22 @@ package struct JSONScanner {
         var copy: [UInt8] = []
         try copyValue(to: &copy)
         return String(decoding: copy, as: UTF8.self)
+    }
+
+    /// Checks the next value and passes over it. Nothing is built, so a large value costs no
+    /// memory.
+    package mutating func skip() throws {
+        if isObject() {
+            try object { try $1.skip() }
+        } else if isArray() {
+            try array { try $0.skip() }
+        } else if isString() {
+            _ = try string()
+        } else if isNumber() {
+            _ = try number()
+        } else if !null() {
+            _ = try bool()
+        }
     }
 
     /// Nothing but blanks may be left.

@@ -37,10 +37,41 @@ public enum JSONPayload: Hashable, Sendable {
     ///
     /// - Throws: `invalidRequest` for a text that is no JSON.
     public init(parsing text: String) throws(LonghaulError) {
+        var text = text
         do {
-            self = try JSONDecoder().decode(JSONPayload.self, from: Data(text.utf8))
+            self = try text.withUTF8 { bytes in
+                var scanner = JSONScanner(bytes)
+                let value = try JSONPayload(&scanner)
+                try scanner.end()
+                return value
+            }
         } catch {
             throw LonghaulError(.invalidRequest, "the payload is not valid JSON")
+        }
+    }
+
+    /// The next value. One pass: a decoder that tries each type in turn takes time that grows with
+    /// the product of length and depth.
+    ///
+    /// - Throws: ``JSONProblem``.
+    package init(_ scanner: inout JSONScanner) throws {
+        if scanner.isObject() {
+            var members: [String: JSONPayload] = [:]
+            try scanner.object { members[$0] = try JSONPayload(&$1) }
+            self = .object(members)
+        } else if scanner.isArray() {
+            var values: [JSONPayload] = []
+            try scanner.array { values.append(try JSONPayload(&$0)) }
+            self = .array(values)
+        } else if scanner.isString() {
+            self = .string(try scanner.string())
+        } else if scanner.isNumber() {
+            var again = scanner
+            let number = try scanner.double()
+            let whole = (try? again.integer()) ?? Int64(exactly: number)
+            self = whole.map { .integer($0) } ?? .number(number)
+        } else {
+            self = scanner.null() ? .null : .bool(try scanner.bool())
         }
     }
 
