@@ -162,6 +162,9 @@ int lh_unnamed_file(int directory) {
     // EISDIR: the kernel does not know O_TMPFILE (before Linux 3.11).
     if (file < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
         file = memfd_create("longhaul", MFD_CLOEXEC);
+    // A memfd has the mode 0777 otherwise, and a secret file is refused for it.
+    if (file >= 0)
+        fchmod(file, 0600);
     return answer(file);
 }
 

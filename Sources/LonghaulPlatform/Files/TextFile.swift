@@ -53,20 +53,54 @@ package enum TextFile {
         let answer = lh_openat(AT_FDCWD, new, flags, 0o644)
         let file = Descriptor(owning: try check(answer, "open", new))
         do throws(SystemFailure) {
-            var rest = Array(text.utf8)[...]
-            while !rest.isEmpty {
-                let count = rest.withUnsafeBytes { bytes in
-                    uninterrupted { Glibc.write(file.number, bytes.baseAddress, bytes.count) }
-                }
-                if count < 0 { throw .last("write", new) }
-                rest = rest.dropFirst(count)
-            }
-            if fsync(file.number) < 0 { throw .last("fsync", new) }
+            try write(text, file, new)
             if rename(new, path) < 0 { throw .last("rename", path) }
         } catch {
             unlink(new)
             throw error
         }
+    }
+
+    private static func write(
+        _ text: String, _ file: Descriptor, _ path: String
+    ) throws(SystemFailure) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { bytes in
+                uninterrupted { Glibc.write(file.number, bytes.baseAddress, bytes.count) }
+            }
+            if count < 0 { throw .last("write", path) }
+            rest = rest.dropFirst(count)
+        }
+        if fsync(file.number) < 0 { throw .last("fsync", path) }
+    }
+
+    /// Creates a file that its owner alone can read, and the missing directories above it.
+    ///
+    /// - Throws: With EEXIST when something has the name.
+    package static func createPrivate(
+        _ text: String, at path: String
+    ) throws(SystemFailure) {
+        guard let (directory, name) = PathParts.split(path) else {
+            throw SystemFailure(operation: "open", path: path, errno: EINVAL)
+        }
+        let home = try DirectoryHandle.creating(directory, isPrivate: true)
+        let file = try openName(
+            name, in: home.descriptor, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600, path: path)
+        do throws(SystemFailure) {
+            // The umask may have left less.
+            if fchmod(file.number, 0o600) < 0 { throw .last("chmod", path) }
+            try write(text, file, path)
+        } catch {
+            unlinkat(home.descriptor, name, 0)
+            throw error
+        }
+    }
+
+    /// Users other than the owner can read or change the file.
+    package static func isOpenToOthers(_ path: String) -> Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0 && facts.st_mode & 0o066 != 0
     }
 
     /// Returns whether the file existed.

@@ -79,9 +79,44 @@ package enum UserDirectories {
     }
 
     /// `$HOME`, else what the user database says.
-    static func home(environment: [String: String]) -> String? {
+    package static func home(environment: [String: String]) -> String? {
         let named = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? entry(\.pw_dir)
         return named.flatMap { $0.isAbsolutePath ? $0 : nil }
+    }
+
+    /// The directory for downloads: what `user-dirs.dirs` says (xdg-user-dirs), else
+    /// `~/Downloads`. It need not exist. `nil` when there is no home directory.
+    package static func downloads(environment: [String: String]) -> String? {
+        guard let home = home(environment: environment) else { return nil }
+        let list = configuration(environment: environment).flatMap {
+            try? TextFile.text(PathParts.join($0, "user-dirs.dirs"))
+        }
+        return list.flatMap { downloads(listedIn: $0, home: home) }
+            ?? PathParts.join(home, "Downloads")
+    }
+
+    /// Reads `XDG_DOWNLOAD_DIR="$HOME/NAME"` or `"/PATH"`; of several the last counts. `nil`: there
+    /// is none, or it is the home directory, which stands for no directory (user-dirs.dirs(5)), or
+    /// holds it.
+    static func downloads(listedIn text: String, home: String) -> String? {
+        let prefix = "XDG_DOWNLOAD_DIR=\""
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n")).map { Substring($0) }
+        guard
+            let line = lines.map(\.trimmingBlanks).last(where: { $0.hasPrefix(prefix) }),
+            let end = line.lastIndex(of: "\"")
+        else { return nil }
+        var value = ""
+        var isEscaped = false
+        for character in line[..<end].dropFirst(prefix.count) {
+            isEscaped = character == "\\" && !isEscaped
+            if !isEscaped { value.append(character) }
+        }
+        if value.hasPrefix("$HOME/") {
+            value = PathParts.join(home, String(value.dropFirst("$HOME/".count)))
+        }
+        let holdsHome = PathParts.names(in: home).starts(with: PathParts.names(in: value))
+        return value.isAbsolutePath && !holdsHome
+            ? PathParts.withoutSlashes(PathParts.plain(value)) : nil
     }
 
     /// The name of the user that this process runs as.
