@@ -2,15 +2,19 @@ internal import Longhaul
 
 /// The bounds of this module.
 extension Limits {
-    /// Connections at once; each further one is closed.
+    /// Connections at once; a further one takes the place of one that is not needed.
     static let servedConnections = 512
+    /// Bytes of requests that are not answered yet, of all connections.
+    static let servedWaitingBytes = 64 << 20
+    /// How long an end waits for requests that are being answered.
+    static let servedEndSeconds = 2.0
     /// Header fields of a request.
     static let servedHeaderFields = 100
     /// Bytes of a request's header fields.
     static let servedHeaderBytes = 32 << 10
     /// Bytes of a request's body.
     static let servedBodyBytes = 4 << 20
-    /// Seconds that a client has for a whole request, or between two of them.
+    /// Seconds that a client has for a whole request, between two of them, and to show the secret.
     static let servedRequestSeconds: Int64 = 30
     /// Seconds that a client has to read an answer, or what a stream has sent.
     static let servedAnswerSeconds: Int64 = 60

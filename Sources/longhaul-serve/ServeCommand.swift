@@ -12,9 +12,11 @@ struct ServeCommand: ParsableCommand {
             The page is at /, the JSON of the commands below /v1 (described by /v1/openapi.json), \
             aria2's JSON-RPC at /jsonrpc, OpenMetrics at /metrics. The program is the engine while \
             no other runs. Files are written and sent only below the directory in which it was \
-            started, or `serve.directories` of the configuration file. docs/serve.md says more.
+            started, or `serve.directories` of the configuration file. Started in the home \
+            directory it serves the directory for downloads. docs/serve.md says more.
 
               longhaul serve
+              longhaul serve --new-secret
               longhaul serve --listen 0.0.0.0:6800 --secret-file ~/.config/longhaul/secret
             """,
         version: "longhaul \(LonghaulVersion.current)")
@@ -24,6 +26,9 @@ struct ServeCommand: ParsableCommand {
 
     @Option(help: "The secret that clients have to know: the first line of this file.")
     var secretFile: String?
+
+    @Flag(help: "Make a secret in the user's configuration, or in --secret-file; print its path.")
+    var newSecret = false
 
     @Option(help: "Pages of this origin may use the server, as https://ariang.example; * = all.")
     var allowOrigin: [String] = []
@@ -52,36 +57,38 @@ struct ServeCommand: ParsableCommand {
     }
 
     mutating func run() throws {
+        let secretPath = try secretFile.map(CurrentDirectory.absolute)
+        if newSecret {
+            let line = try SecretFile.create(at: secretPath) + "\n"
+            return try Array(line.utf8).withUnsafeBytes { try CommandStream.writeAll(1, $0) }
+        }
         let configuration = try ConfigurationFile.read()
-        var directories = configuration.servedDirectories
-        if directories.isEmpty { directories = [try CurrentDirectory.path] }
-        var options = ServeOptions(directories: directories)
+        var options = ServeOptions(directories: try directories(configuration))
         try options.listen(listen)
-        options.secret = try secretFile.map { path throws(LonghaulError) in try secret(in: path) }
-        options.allowedOrigins = Set(allowOrigin)
+        options.secret = try secretPath.map(SecretFile.read)
+        for origin in allowOrigin { try options.allow(origin: origin) }
         options.isReadOnly = readOnly
         options.defaults = configuration.defaults
         options.limits = configuration.limits
+        let warning = options.warning.map { "longhaul: \($0)\n" } ?? ""
         let queue = try TransferQueue()
         try ServeProgram(queue, options).run(
             limits: { () throws(LonghaulError) in try ConfigurationFile.read().limits },
-            ready: { ServeCommand.complain("longhaul: serving at \($0)") })
+            ready: { StandardError.write("longhaul: serving at \($0)\n" + warning) })
     }
 
-    private func secret(in path: String) throws(LonghaulError) -> Secret {
-        do {
-            guard let bytes = try TextFile.read(path) else {
-                throw LonghaulError(.invalidRequest, "--secret-file: there is no file \(path)")
-            }
-            let line = String(decoding: bytes, as: UTF8.self).split(
-                separator: "\n", omittingEmptySubsequences: false
-            ).first
-            return try Secret(String((line ?? "").trimmingBlanks))
-        } catch let error as LonghaulError {
-            throw error
-        } catch {
-            throw LonghaulError(.invalidRequest, "--secret-file: \(path) cannot be read: \(error)")
+    private func directories(
+        _ configuration: UserConfiguration
+    ) throws(LonghaulError) -> [String] {
+        if !configuration.servedDirectories.isEmpty { return configuration.servedDirectories }
+        let current = try CurrentDirectory.path
+        let chosen = try StartDirectory.choose(from: current, environment: Environment.all())
+        if chosen != current {
+            ServeCommand.complain(
+                "longhaul: files go below \(TerminalText.shown(chosen)); \(current) is served only "
+                    + "where `serve.directories` of the configuration file names it")
         }
+        return [chosen]
     }
 
     private static func complain(_ text: String) {

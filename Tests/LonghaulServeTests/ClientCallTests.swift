@@ -52,8 +52,8 @@ import Testing
     ) async throws {
         try await LoopbackServer.run { server in
             let home = try LonghaulHome()
-            try Data("s3cret\n".utf8).write(to: URL(filePath: home.file("secret")))
-            let served = try await ServedHome.start(home, "--secret-file", home.file("secret"))
+            let secret = try ServedHome.secretFile("s3cret\n", home)
+            let served = try await ServedHome.start(home, "--secret-file", secret)
             let client = Client(served: served, id: "setup", type: "application/json")
             let whole = server.url("whole.bin?size=10K")
             let gid = try client.result(

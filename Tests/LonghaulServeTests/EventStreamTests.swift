@@ -39,6 +39,22 @@ import Testing
         try await served.stop()
     }
 
+    /// HTTP/1.0 knows no chunks.
+    @Test(arguments: ["HTTP/1.0", "HTTP/1.0\r\nConnection: keep-alive"])
+    func aStreamToAnOldClientIsPlain(version: String) async throws {
+        let served = try await ServedHome.start()
+        let text = try served.raw(
+            "GET /v1/events \(version)\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n",
+            until: ": longhaul\n\n")
+        let parts = text.split(separator: "\r\n\r\n", maxSplits: 1)
+        #expect(parts.count == 2 && parts[1].hasPrefix(": longhaul"), "\(text)")
+        #expect(!parts[0].lowercased().contains("transfer-encoding"))
+        #expect(parts[0].hasPrefix("HTTP/1.0 200") && parts[0].contains("Connection: close"))
+        let list = try served.raw("GET /v1/events \(version)\r\nHost: localhost\r\n\r\n")
+        #expect(list.contains("Content-Length") && list.hasSuffix("}\n"), "\(list)")
+        try await served.stop()
+    }
+
     @Test func eventsAreAcknowledged() async throws {
         let served = try await ServedHome.start()
         let body = #"{"url":"http://127.0.0.1:9/a","earliestBegin":"2099-01-01T00:00:00Z"}"#

@@ -9,8 +9,8 @@ import Testing
         guard await PythonEnvironment.isReady else { return }
         try await LoopbackServer.run { server in
             let home = try LonghaulHome()
-            try Data("abc\n".utf8).write(to: URL(filePath: home.file("secret")))
-            let served = try await ServedHome.start(home, "--secret-file", home.file("secret"))
+            let secret = try ServedHome.secretFile("abc\n", home)
+            let served = try await ServedHome.start(home, "--secret-file", secret)
             let end = try await PythonEnvironment.run(
                 "aria2-client.py",
                 [

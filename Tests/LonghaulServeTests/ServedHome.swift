@@ -26,10 +26,26 @@ final class ServedHome: Sendable {
         return ServedHome(home, process, try #require(words.last.flatMap { Int($0) }))
     }
 
-    static func serve(_ home: LonghaulHome, _ arguments: [String]) throws -> CLIProcess {
+    /// - Parameter directory: of the home, in which it is started.
+    static func serve(
+        _ home: LonghaulHome, _ arguments: [String], in directory: String = "files"
+    ) throws -> CLIProcess {
         try CLIProcess(
             try BuiltBinary.named("longhaul-serve"), arguments, environment: home.environment,
-            directory: home.scratch("files"))
+            directory: home.scratch(directory))
+    }
+
+    /// Starts it with a secret.
+    static func start(secret: String) async throws -> ServedHome {
+        let home = try LonghaulHome()
+        return try await start(home, "--secret-file", try secretFile(secret + "\n", home))
+    }
+
+    /// Writes a file that its owner alone can read.
+    static func secretFile(_ text: String, _ home: LonghaulHome) throws -> String {
+        let path = try home.scratch.write(text, to: "secret")
+        chmod(path, 0o600)
+        return path
     }
 
     struct Answer {
@@ -77,6 +93,12 @@ final class ServedHome: Sendable {
         return answer.has("error") ? answer["error"] : answer["result"]
     }
 
+    /// A call over JSON-RPC by GET.
+    func link(_ method: String, _ parameters: String) throws -> Answer {
+        let text = Data(parameters.utf8).base64EncodedString().replacing("+", with: "%2B")
+        return try send("GET", "/jsonrpc?id=1&method=\(method)&params=\(text)")
+    }
+
     func stop() async throws {
         process.send(SIGTERM)
         let end = try await process.wait()
@@ -95,7 +117,10 @@ final class Connection {
     deinit { close(descriptor) }
 
     func write(_ text: String) {
-        let bytes = Array(text.utf8)
+        write(Array(text.utf8))
+    }
+
+    func write(_ bytes: [UInt8]) {
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes {
@@ -104,6 +129,58 @@ final class Connection {
             if count <= 0 { return }
             sent += count
         }
+    }
+
+    /// Sends no more, but reads on.
+    func endWriting() {
+        shutdown(descriptor, Int32(SHUT_WR))
+    }
+
+    /// Sends the text over and over for as long as the other side takes it.
+    ///
+    /// - Returns: The number of bytes that were taken, at most a little more than `most`.
+    func fill(with text: [UInt8], upTo most: Int) -> Int {
+        let bytes = (0..<(1 + 65_536 / text.count)).flatMap { _ in text }
+        var (sent, offset) = (0, 0)
+        while sent < most {
+            let count = bytes[offset...].withUnsafeBytes {
+                send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+            }
+            if count > 0 {
+                sent += count
+                offset = (offset + count) % bytes.count
+                continue
+            }
+            var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            if errno != EAGAIN || poll(&wait, 1, 1000) <= 0 { break }
+        }
+        return sent
+    }
+
+    /// The other side has closed it; nothing was sent back.
+    var isClosed: Bool {
+        var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&wait, 1, 0) > 0
+    }
+
+    /// Becomes a connection over WebSocket.
+    func upgrade(_ fields: String = "") throws {
+        write(
+            "GET /jsonrpc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n"
+                + "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\(fields)\r\n")
+        let answer = read(until: "\r\n\r\n")
+        #expect(answer.hasPrefix("HTTP/1.1 101"), "\(answer)")
+    }
+
+    /// A text as a frame with a mask of zeros (RFC 6455 §5.2).
+    static func frame(_ text: String) -> [UInt8] {
+        let length = text.utf8.count
+        let size: [UInt8] =
+            length < 126
+            ? [0x80 | UInt8(length)]
+            : [0xFF] + (0..<8).reversed().map { UInt8(truncatingIfNeeded: length >> ($0 * 8)) }
+        return [0x81] + size + [0, 0, 0, 0] + text.utf8
     }
 
     /// At most a minute.

@@ -46,6 +46,33 @@ import Testing
         }
     }
 
+    /// Each attack has tests, and they are there.
+    @Test func attacks() throws {
+        let text = try #require(Repository.shared.text("docs/internals/serve.md"))
+        let rows = text.split(separator: "\n").filter { $0.hasPrefix("| ") }
+            .map { $0.split(separator: "|", omittingEmptySubsequences: false) }
+            .filter { $0.count == 5 }
+        #expect(rows.count > 10)
+        var tests: Set<String> = []
+        for line in Repository.tests.flatMap({ file in file.code }) {
+            let parts = line.split(separator: "func ")
+            if parts.count > 1 { tests.insert(String(parts[1].prefix { $0 != "(" })) }
+        }
+        for row in rows where row[1] != " attack " {
+            let named = codeSpans(in: String(row[3]))
+            #expect(!named.isEmpty && named.allSatisfy(tests.contains), "\(row[3])")
+        }
+    }
+
+    /// A restart of a server must not end the jobs and hosts that it has begun.
+    @Test func unitsOfAnEngineEndItAlone() throws {
+        let package = "scripts/package.d/longhaul-serve.service"
+        for path in [package, "docs/serve.md"] {
+            let text = try #require(Repository.shared.text(path))
+            #expect(text.contains("[Service]") && text.contains("\nKillMode=process\n"), "\(path)")
+        }
+    }
+
     /// Files of the sources by the short names that the documents use: `Core/Resume/….swift`.
     @Test func filesOfTheSources() {
         var complaints = Complaints()

@@ -1,4 +1,5 @@
 package import Longhaul
+internal import LonghaulPlatform
 
 /// How the server is to be.
 package struct ServeOptions: Sendable {
@@ -33,14 +34,56 @@ package struct ServeOptions: Sendable {
         if address.hasPrefix("["), address.hasSuffix("]") {
             address = address.dropFirst().dropLast()
         }
-        if address.isEmpty {
-            throw LonghaulError(.invalidRequest, "--listen: the address is missing; see --help")
+        if address == "localhost" { address = "127.0.0.1" }
+        // A name may lead to another address tomorrow; which ones need a secret is decided today.
+        if HostAddress(address) == nil {
+            throw LonghaulError(
+                .invalidRequest,
+                "--listen: '\(address)' is not an address; it is one such as 127.0.0.1 or [::1], "
+                    + "or localhost")
         }
-        self.address = address == "localhost" ? "127.0.0.1" : String(address)
+        self.address = String(address)
+    }
+
+    /// Lets the pages of an origin use the server; `*` = all pages.
+    ///
+    /// - Throws: `invalidRequest`.
+    package mutating func allow(origin text: String) throws(LonghaulError) {
+        let text = text.trimmingBlanks
+        guard let origin = text == "*" ? text : WebOrigin.normal(text) else {
+            throw LonghaulError(
+                .invalidRequest,
+                "--allow-origin: '\(text)' is not an origin; it is one such as "
+                    + "https://ariang.example or http://nas:8080, or *")
+        }
+        allowedOrigins.insert(origin)
+    }
+
+    /// Refuses what would let everybody in.
+    ///
+    /// - Throws: `conflict`.
+    func check() throws(LonghaulError) {
+        if secret != nil { return }
+        if !isLoopback {
+            throw LonghaulError(
+                .conflict,
+                "\(address) can be reached by others, which needs a secret: --secret-file FILE")
+        }
+        if allowedOrigins.contains("*") {
+            throw LonghaulError(
+                .conflict,
+                "--allow-origin '*' lets every page of the web use the server, which needs a "
+                    + "secret: --secret-file FILE")
+        }
     }
 
     /// Other machines cannot reach it.
-    var isLoopback: Bool {
-        address == "::1" || address.hasPrefix("127.")
+    var isLoopback: Bool { HostAddress(address)?.isLoopback ?? false }
+
+    /// What the program tells at its start; `nil` = nothing.
+    package var warning: String? {
+        secret == nil
+            ? "every user of this machine may use it; `longhaul serve --new-secret` makes a secret "
+                + "for --secret-file" : nil
     }
 }

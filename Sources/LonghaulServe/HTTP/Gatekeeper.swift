@@ -1,4 +1,5 @@
-package import Longhaul
+internal import Longhaul
+internal import LonghaulPlatform
 internal import NIOHTTP1
 
 /// Decides from its header whether a request may be answered at all: against names that were bound
@@ -17,14 +18,17 @@ struct Gatekeeper: Sendable {
 
     /// `nil` = none is asked for.
     let secret: Secret?
-    /// Origins of pages that may use the server, as `https://ariang.example`; `*` = of all.
+    /// Origins of pages that may use the server, as ``WebOrigin/normal(_:)`` writes them; `*` = of
+    /// all.
     let allowedOrigins: Set<String>
 
-    /// - Parameter proven: The request brings its secret in another way, or needs none.
-    func verdict(_ headers: HTTPHeaders, proven: Bool) -> Verdict {
-        if let reason = foreignness(headers) { return .foreign(reason) }
-        guard let secret, !proven else { return .admitted }
-        guard let given = bearer(headers) else { return .unproven }
+    /// - Parameters:
+    ///   - proven: The request may bring its secret in its body.
+    ///   - isForPage: It asks for the page, which holds nothing secret and asks for the secret.
+    func verdict(_ headers: HTTPHeaders, proven: Bool, isForPage: Bool = false) -> Verdict {
+        if let reason = foreignness(headers, isForPage: isForPage) { return .foreign(reason) }
+        guard let secret, !isForPage else { return .admitted }
+        guard let given = bearer(headers) else { return proven ? .admitted : .unproven }
         return secret.matches(given) ? .admitted : .disproven
     }
 
@@ -45,14 +49,24 @@ struct Gatekeeper: Sendable {
 
     private func isAllowed(_ origin: String) -> Bool {
         allowedOrigins.contains("*") || allowedOrigins.contains(origin)
+            || WebOrigin.normal(origin).map(allowedOrigins.contains) ?? false
     }
 
-    private func foreignness(_ headers: HTTPHeaders) -> String? {
+    private func foreignness(_ headers: HTTPHeaders, isForPage: Bool) -> String? {
         let hosts = headers["host"]
         guard hosts.count == 1, let host = hosts.first, isOwn(host) else {
-            return "the Host of the request is not this server; ask by its address, or localhost"
+            return wrongHost(hosts.first ?? "")
         }
-        if let origin = headers.first(name: "origin") {
+        let places = headers["sec-fetch-dest"]
+        if headers["sec-fetch-mode"].contains("navigate") || places.contains(where: Self.opens) {
+            // Whoever wrote the link, it only shows the page. In a frame a click could be stolen.
+            let isWhole = places.isEmpty || places == ["document"]
+            return isForPage && isWhole
+                ? nil : "a link opens the page at / and nothing else; the page itself asks for more"
+        }
+        let origins = headers["origin"]
+        if origins.count > 1 { return "the request has more than one Origin" }
+        if let origin = origins.first {
             if isAllowed(origin) { return nil }
             if origin.lowercased() != "http://" + host.lowercased() {
                 return "the page's origin is another; --allow-origin allows it"
@@ -64,52 +78,25 @@ struct Gatekeeper: Sendable {
         }
     }
 
+    /// Destinations of a request whose answer a browser shows as a document (Fetch, "destination").
+    private static func opens(_ destination: String) -> Bool {
+        ["document", "iframe", "frame", "embed", "object", "fencedframe"].contains(destination)
+    }
+
     /// An address cannot be bound to a name of others; a name can, except for these.
     private func isOwn(_ host: String) -> Bool {
-        var name = host.lowercased()[...]
-        if name.hasPrefix("[") {
-            guard let end = name.firstIndex(of: "]") else { return false }
-            let port = name[name.index(after: end)...]
-            return port.isEmpty || isPort(port)
-        }
-        if let colon = name.lastIndex(of: ":") {
-            guard isPort(name[colon...]) else { return false }
-            name = name[..<colon]
-        }
-        if name == "localhost" || name.hasSuffix(".localhost") { return true }
-        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-        if parts.count == 4, parts.allSatisfy({ UInt8($0) != nil }) { return true }
-        return allowedOrigins.contains { origin in
-            origin.lowercased().split(separator: "/").last.map { isSame($0, name) } ?? false
-        }
+        guard let host = HostAndPort(host) else { return false }
+        if let address = HostAddress(host.name) { return address.namesAMachine }
+        if host.name == "localhost" || host.name.hasSuffix(".localhost") { return true }
+        return allowedOrigins.contains { WebOrigin.host(of: $0)?.name == host.name }
     }
 
-    private func isSame(_ authority: Substring, _ name: Substring) -> Bool {
-        authority == name || authority.hasPrefix(name + ":")
-    }
-
-    private func isPort(_ text: Substring) -> Bool {
-        text.first == ":" && UInt16(text.dropFirst()) != nil
-    }
-}
-
-/// A secret that clients have to know.
-package struct Secret: Sendable {
-    private let bytes: [UInt8]
-
-    /// - Throws: `invalidRequest` for an empty one.
-    package init(_ text: String) throws(LonghaulError) {
-        bytes = Array(text.utf8)
-        if bytes.isEmpty { throw LonghaulError(.invalidRequest, "the secret is empty") }
-    }
-
-    /// The time does not depend on where the two differ.
-    func matches(_ text: String) -> Bool {
-        let given = Array(text.utf8)
-        var difference = UInt64(bitPattern: Int64(given.count ^ bytes.count))
-        for (index, byte) in given.enumerated() {
-            difference |= UInt64(byte ^ bytes[index % bytes.count])
-        }
-        return difference == 0
+    private func wrongHost(_ host: String) -> String {
+        let reason = "the Host of the request is not this server; ask by its address, or localhost"
+        // Without a secret a name would be the way in for every page that is bound to it.
+        guard secret != nil, let known = HostAndPort(host), HostAddress(known.name) == nil,
+            let origin = WebOrigin.normal("http://" + host)
+        else { return reason }
+        return reason + ", or start it with --allow-origin \(origin)"
     }
 }

@@ -41,6 +41,8 @@ struct ServedAnswer: Sendable {
     var closes = false
     /// The secret was wrong: guessing has to wait.
     var isSlow = false
+    /// The request had the secret, or none is asked for.
+    var isProven = false
 
     init(_ status: HTTPResponseStatus = .ok, json: JSONText) {
         self.status = status

@@ -10,6 +10,18 @@ struct RPCReply: Sendable {
     var code: Int64 = 0
     /// A secret was wrong or missing.
     var isUnauthorized = false
+    /// A secret was wrong.
+    var isGuess = false
+    /// A call had the right secret.
+    var isProven = false
+}
+
+/// How a call came.
+struct RPCCaller: Sendable {
+    /// The request had the secret in its header, or none is asked for.
+    var isProven: Bool
+    /// By GET: a link in a mail is enough to send it.
+    var isByLink = false
 }
 
 /// aria2's JSON-RPC: https://aria2.github.io/manual/en/html/aria2c.html#rpc-interface
@@ -29,15 +41,14 @@ struct RPCEndpoint: Sendable {
         switch request.method {
         case .POST:
             // The content type is no defence and no help: clients send all kinds.
-            return answer(
-                answer(text: String(decoding: request.body, as: UTF8.self), isProven: isProven))
+            return answer(answer(text: request.body, isProven: isProven))
         case .GET:
             let callback = request.query["jsoncallback"] ?? ""
             // Another text would be a program that runs in the page.
             guard callback.utf8.allSatisfy({ $0.isNameOfScript }) else {
                 return ServedAnswer(.usage("jsoncallback: it is a name"))
             }
-            var answer = answer(reply(to: request, isProven: isProven))
+            var answer = answer(reply(to: request, RPCCaller(isProven: isProven, isByLink: true)))
             if !callback.isEmpty {
                 answer.type = "text/javascript"
                 answer.body = Array("\(callback)(".utf8) + answer.body + Array(")".utf8)
@@ -49,20 +60,18 @@ struct RPCEndpoint: Sendable {
         }
     }
 
-    private func reply(to request: ServedRequest, isProven: Bool) -> RPCReply {
+    private func reply(to request: ServedRequest, _ caller: RPCCaller) -> RPCReply {
         // Base64 may hold a plus sign, which the query's own decoding takes for a space.
         let given = request.query["params"]?.replacing(" ", with: "+")
-        guard let bytes = Base64.decode(given ?? "W10=") else { return .parseError }
-        let text = String(decoding: bytes, as: UTF8.self)
+        guard let text = Base64.decode(given ?? "W10=") else { return .parseError }
         guard let method = request.query["method"], !method.isEmpty else {
-            return answer(text: text, isProven: isProven)
+            return answer(text, caller)
         }
-        guard let parameters = try? JSONPayload(parsing: text) else { return .parseError }
-        return one(
-            [
-                "jsonrpc": "2.0", "id": .string(request.query["id"] ?? ""),
-                "method": .string(method), "params": parameters,
-            ], isProven)
+        let id = JSONPayload.string(request.query["id"] ?? "")
+        guard let call = try? RPCCall(id: id, method: method, parameters: text) else {
+            return .parseError
+        }
+        return one(call, caller)
     }
 
     private func answer(_ reply: RPCReply) -> ServedAnswer {
@@ -75,103 +84,146 @@ struct RPCEndpoint: Sendable {
         }
         var answer = ServedAnswer(status, type: "application/json-rpc", reply.json.text)
         answer.isSlow = reply.isUnauthorized
+        answer.isProven = reply.isProven
         return answer
     }
 
     // MARK: - Calls
 
     /// A call, or a batch of them.
-    func answer(text: String, isProven: Bool) -> RPCReply {
-        guard let call = try? JSONPayload(parsing: text) else { return .parseError }
-        switch call {
-        case .array(let calls):
-            let replies = calls.prefix(Limits.rpcCallsMaximum).filter(\.isObject).map {
-                one($0, isProven)
+    func answer(text: [UInt8], isProven: Bool) -> RPCReply {
+        answer(text, RPCCaller(isProven: isProven))
+    }
+
+    private func answer(_ text: [UInt8], _ caller: RPCCaller) -> RPCReply {
+        guard let message = try? RPCMessage(text) else { return .parseError }
+        switch message {
+        case .call(let call): return one(call, caller)
+        case .batch(let calls):
+            var (replies, answer) = ([JSONPayload](), RPCReply(json: .null))
+            for case let call? in calls {
+                let reply = one(call, caller)
+                replies.append(reply.json)
+                if reply.isUnauthorized { answer.isUnauthorized = true }
+                if reply.isProven { answer.isProven = true }
+                // A batch of guesses would have them at a second for all.
+                if reply.isGuess { break }
             }
-            return RPCReply(
-                json: .array(replies.map(\.json)),
-                isUnauthorized: replies.contains { $0.isUnauthorized })
-        case .object: return one(call, isProven)
-        case .null, .bool, .integer, .number, .string: return .invalid(id: .null)
+            answer.json = .array(replies)
+            return answer
+        case .odd: return .invalid(id: .null)
         }
     }
 
-    private func one(_ call: JSONPayload, _ isProven: Bool) -> RPCReply {
-        guard let id = call["id"], let name = call["method"]?.string else {
-            return .invalid(id: call["id"] ?? .null)
+    private func one(_ call: RPCCall, _ caller: RPCCaller) -> RPCReply {
+        guard let id = call.id, let name = call.method else {
+            return .invalid(id: call.id ?? .null)
         }
-        let parameters: [JSONPayload]
-        switch call["params"] {
-        case nil, .null: parameters = []
-        case .array(let list): parameters = list
-        case .some: return .failure(id, -32602, "Invalid params.")
-        }
+        if case .odd = call.parameters { return .failure(id, -32602, "Invalid params.") }
+        var isProven = caller.isProven
         do {
-            let result = try perform(name, parameters, isProven)
-            return RPCReply(json: ["jsonrpc": "2.0", "id": id, "result": result])
+            isProven = try hasRight(call, caller)
+            let result: JSONPayload
+            if name == "system.multicall" {
+                guard let calls = try call.calls() else {
+                    throw LonghaulError(
+                        .invalidRequest, "The parameter at 0 is required but missing.")
+                }
+                if try check(calls, RPCCaller(isProven: isProven, isByLink: caller.isByLink)) {
+                    isProven = true
+                }
+                result = .array(calls.map { inner($0) })
+            } else {
+                try check(name, isProven: isProven, caller)
+                result = try perform(name, call)
+            }
+            return RPCReply(
+                json: ["jsonrpc": "2.0", "id": id, "result": result], isProven: isProven)
         } catch {
             var reply = RPCReply.failure(id, 1, error.shownText)
-            reply.isUnauthorized = error is RPCUnauthorized
+            let refusal = error as? RPCUnauthorized
+            reply.isUnauthorized = refusal != nil
+            reply.isGuess = refusal?.isGuess ?? false
+            reply.isProven = isProven && refusal == nil
             return reply
         }
     }
 
-    /// - Throws: ``RPCUnauthorized``, or why the call is refused.
-    private func perform(
-        _ name: String, _ parameters: [JSONPayload], _ isProven: Bool
-    ) throws -> JSONPayload {
-        var parameters = parameters
-        var isProven = isProven
-        if let token = parameters.first?.string, token.hasPrefix("token:") {
-            parameters.removeFirst()
-            if let secret = queue.secret {
-                isProven = secret.matches(String(token.dropFirst("token:".count)))
-                if !isProven { throw RPCUnauthorized() }
-            }
+    /// The call has the secret, or came with it.
+    ///
+    /// - Throws: ``RPCUnauthorized`` for a wrong one.
+    private func hasRight(_ call: RPCCall, _ caller: RPCCaller) throws -> Bool {
+        guard let secret = queue.secret, let token = call.token else { return caller.isProven }
+        if !secret.matches(token) { throw RPCUnauthorized(isGuess: true) }
+        return true
+    }
+
+    /// - Throws: ``RPCUnauthorized``; `notPermitted` for a change that a link would be enough for.
+    private func check(_ name: String, isProven: Bool, _ caller: RPCCaller) throws {
+        if !isProven, !RPCEndpoint.open.contains(name) { throw RPCUnauthorized(isGuess: false) }
+        let hasSecret = queue.secret != nil && isProven
+        if caller.isByLink, !hasSecret, !RPCEndpoint.reads(name) {
+            throw LonghaulError(
+                .notPermitted,
+                "by GET \(TerminalText.shown(String(name.prefix(100)))) needs the secret; use POST")
         }
+    }
+
+    /// Checks all calls of `system.multicall` before the first is carried out.
+    ///
+    /// - Returns: One of them has the secret.
+    private func check(_ calls: [RPCCall?], _ caller: RPCCaller) throws -> Bool {
+        var isAnyProven = false
+        for case let call? in calls {
+            let isProven = try hasRight(call, caller)
+            if let name = call.method { try check(name, isProven: isProven, caller) }
+            if isProven { isAnyProven = true }
+        }
+        return isAnyProven
+    }
+
+    /// Anybody may ask for the names.
+    private static let open: Set<String> = ["system.listMethods", "system.listNotifications"]
+
+    private static func reads(_ name: String) -> Bool {
+        ["aria2.tell", "aria2.get", "system.list"].contains { name.hasPrefix($0) }
+    }
+
+    /// Carries out a call of a client that may.
+    private func perform(_ name: String, _ call: RPCCall) throws -> JSONPayload {
         switch name {
-        case "system.multicall": return try calls(parameters, isProven)
         case "system.listMethods": return .array(methods.names.map { .string($0) })
         case "system.listNotifications":
             return .array(RPCNotices.names.map { .string($0) })
         default: break
         }
         guard let method = methods.find(name) else {
-            throw LonghaulError(.invalidRequest, "No such method: \(TerminalText.shown(name))")
+            let shown = TerminalText.shown(String(name.prefix(100)))
+            throw LonghaulError(.invalidRequest, "No such method: \(shown)")
         }
-        if !isProven { throw RPCUnauthorized() }
-        return try method(RPCParameters(parameters))
+        return try method(RPCParameters(try call.values()))
     }
 
-    /// Each result is a list of one; an error is an object.
-    private func calls(_ parameters: [JSONPayload], _ isProven: Bool) throws -> JSONPayload {
-        guard case .array(let calls) = parameters.first else {
-            throw LonghaulError(.invalidRequest, "The parameter at 0 is required but missing.")
+    /// The result of a call of `system.multicall` is a list of one; an error is an object.
+    private func inner(_ call: RPCCall?) -> JSONPayload {
+        guard let call, let name = call.method else {
+            return ["code": 1, "message": "Missing methodName."]
         }
-        var isUnauthorized = false
-        let results = calls.prefix(Limits.rpcCallsMaximum).map { call -> JSONPayload in
-            guard let name = call["methodName"]?.string else {
-                return ["code": 1, "message": "Missing methodName."]
-            }
-            if name == "system.multicall" {
-                return ["code": 1, "message": "Recursive system.multicall forbidden."]
-            }
-            var parameters: [JSONPayload] = []
-            if case .array(let list) = call["params"] { parameters = list }
-            do {
-                return [try perform(name, parameters, isProven)]
-            } catch {
-                isUnauthorized = isUnauthorized || error is RPCUnauthorized
-                return ["code": 1, "message": .string(error.shownText)]
-            }
+        if name == "system.multicall" {
+            return ["code": 1, "message": "Recursive system.multicall forbidden."]
         }
-        // One answer to many guesses.
-        if isUnauthorized { throw RPCUnauthorized() }
-        return .array(results)
+        do {
+            return [try perform(name, call)]
+        } catch {
+            return ["code": 1, "message": .string(error.shownText)]
+        }
     }
 }
 
-struct RPCUnauthorized: Error {}
+/// The secret of a call is missing, or wrong: a guess.
+struct RPCUnauthorized: Error {
+    var isGuess: Bool
+}
 
 extension RPCReply {
     static let parseError = RPCReply.failure(.null, -32700, "Parse error.")
@@ -184,12 +236,6 @@ extension RPCReply {
                 "jsonrpc": "2.0", "id": id,
                 "error": ["code": .integer(code), "message": .string(message)],
             ], code: code)
-    }
-}
-
-extension JSONPayload {
-    fileprivate var isObject: Bool {
-        if case .object = self { true } else { false }
     }
 }
 

@@ -4,7 +4,7 @@ internal import NIOHTTP1
 internal import NIOWebSocket
 
 /// A connection: reads a request, has it answered on a thread of the pool, and goes on with the
-/// next one. A client that is slow is disconnected.
+/// next one. A client that is slow, or has not shown the secret, is disconnected.
 ///
 /// All state belongs to the channel's event loop.
 final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
@@ -14,15 +14,21 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     static let name = "longhaul-connection"
 
     private let service: HTTPService
+    private let place: ConnectionPlace
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
     /// An answer is due or under way: what else arrives of its request is passed over.
     private var isAnswering = false
+    /// A request of this connection had the secret, or none is asked for.
+    private var isProven = false
+    /// The client sends no more.
+    private var isInputClosed = false
     private var timer: Scheduled<Void>?
     private var stream: EventStream?
 
-    init(_ service: HTTPService) {
+    init(_ service: HTTPService, _ place: ConnectionPlace) {
         self.service = service
+        self.place = place
     }
 
     // MARK: - Events
@@ -59,9 +65,12 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // The client sends no more; a stream goes on until it stops reading.
-        if let event = event as? ChannelEvent, event == .inputClosed, stream == nil, !isAnswering {
-            context.close(promise: nil)
+        if let event = event as? ChannelEvent, event == .inputClosed {
+            isInputClosed = true
+            // A client that has only ended its requests still reads. One that has left answers the
+            // next bytes of its stream with a reset.
+            stream?.sendPulse()
+            if !isAnswering { context.close(promise: nil) }
         }
         context.fireUserInboundEventTriggered(event)
     }
@@ -76,7 +85,9 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
                 length > Limits.servedBodyBytes
             {
                 refuseBody(context)
-            } else if head.headers.first(name: "expect")?.lowercased() == "100-continue" {
+            } else if !head.isOld,
+                head.headers.first(name: "expect")?.lowercased() == "100-continue"
+            {
                 let go = HTTPResponseHead(version: .http1_1, status: .continue)
                 context.writeAndFlush(wrapOutboundOut(.head(go)), promise: nil)
             }
@@ -88,6 +99,7 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
             guard !isAnswering, let head else { return }
             isAnswering = true
             timer?.cancel()
+            if isProven || service.isProven(head.headers) { place.set(.answering) }
             answer(ServedRequest(head, body: body), context)
         }
     }
@@ -112,10 +124,13 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func write(_ answer: ServedAnswer, _ context: ChannelHandlerContext) {
-        var answer = answer
-        // A client that has not sent its whole request would take it for the next answer.
-        if let head, !head.isKeepAlive { answer.closes = true }
+        if answer.isProven { isProven = true }
+        place.forgetBytes()
         let isHead = head?.method == .HEAD
+        let isOld = head?.isOld ?? false
+        // A client that has not sent its whole request would take it for the next answer.
+        let closes =
+            answer.closes || !isProven || isOld || isInputClosed || !(head?.isKeepAlive ?? false)
         var headers = HTTPHeaders(HTTPService.headers)
         headers.add(name: "Content-Type", value: answer.type)
         if let origin = head.flatMap({ service.gatekeeper.sharedOrigin($0.headers) }) {
@@ -125,31 +140,45 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
         for (name, value) in answer.headers { headers.add(name: name, value: value) }
         if answer.events == nil {
             headers.add(name: "Content-Length", value: "\(answer.body.count)")
-        } else {
+        } else if !isOld {
             headers.add(name: "Transfer-Encoding", value: "chunked")
         }
-        if answer.closes { headers.add(name: "Connection", value: "close") }
-        let start = HTTPResponseHead(version: .http1_1, status: answer.status, headers: headers)
-        context.write(wrapOutboundOut(.head(start)), promise: nil)
+        if closes { headers.add(name: "Connection", value: "close") }
+        // HTTP/1.0 knows no chunks (RFC 9112 §7.1): a body without a length lasts until the end.
+        let start = HTTPResponseHead(
+            version: isOld ? .http1_0 : .http1_1, status: answer.status, headers: headers)
         if let subscription = answer.events, !isHead {
-            context.flush()
+            context.writeAndFlush(wrapOutboundOut(.head(start)), promise: nil)
+            place.set(.idle)
             let stream = EventStream(subscription, service, context)
             self.stream = stream
             stream.start()
             return
         }
-        if !isHead, !answer.body.isEmpty {
-            let bytes = context.channel.allocator.buffer(bytes: answer.body)
-            context.write(wrapOutboundOut(.body(.byteBuffer(bytes))), promise: nil)
-        }
         expect(Limits.servedAnswerSeconds, context)
-        let closes = answer.closes
+        let written: EventLoopFuture<Void>
+        if isHead || answer.body.isEmpty {
+            written = context.writeAndFlush(wrapOutboundOut(.head(start)))
+        } else {
+            context.write(wrapOutboundOut(.head(start)), promise: nil)
+            let bytes = context.channel.allocator.buffer(bytes: answer.body)
+            written = context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(bytes))))
+        }
+        written.assumeIsolated().whenComplete { _ in self.finish(closes: closes, context) }
+    }
+
+    /// The client has taken the answer. The next request is read after its end is written, and not
+    /// before: answers to a client that does not read would fill the memory.
+    private func finish(closes: Bool, _ context: ChannelHandlerContext) {
+        guard context.channel.isActive else { return }
+        let closes = closes || isInputClosed
+        if !closes {
+            isAnswering = false
+            place.set(.idle)
+            expect(service.requestSeconds, context)
+        }
         context.writeAndFlush(wrapOutboundOut(.end(nil))).assumeIsolated().whenComplete { _ in
-            if closes {
-                context.close(promise: nil)
-            } else {
-                self.expect(self.service.requestSeconds, context)
-            }
+            if closes { context.close(promise: nil) }
         }
     }
 
@@ -160,4 +189,9 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
             context.close(promise: nil)
         }
     }
+}
+
+extension HTTPRequestHead {
+    /// HTTP/1.0.
+    fileprivate var isOld: Bool { version.major < 1 || version == .http1_0 }
 }

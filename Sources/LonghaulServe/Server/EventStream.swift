@@ -39,9 +39,14 @@ final class EventStream {
         pulse = loop.scheduleRepeatedTask(
             initialDelay: .seconds(0), delay: .seconds(Limits.servedPulseSeconds)
         ) { _ in
-            bound.value.write(Array(": longhaul\n\n".utf8))
+            bound.value.sendPulse()
         }
         read()
+    }
+
+    /// Says that the stream is there. A client that has left answers with a reset.
+    func sendPulse() {
+        write(Array(": longhaul\n\n".utf8))
     }
 
     func stop() {

@@ -3,13 +3,12 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOWebSocket
-internal import Synchronization
 
 /// Accepts connections, a bounded number at once.
 final class HTTPListener: Sendable {
     private let service: HTTPService
     private let group: any EventLoopGroup
-    private let open = Atomic(0)
+    private let table = ConnectionTable()
 
     init(_ service: HTTPService, _ group: any EventLoopGroup) {
         self.service = service
@@ -38,9 +37,7 @@ final class HTTPListener: Sendable {
     }
 
     private func accept(_ channel: any Channel) -> EventLoopFuture<Void> {
-        let count = open.add(1, ordering: .relaxed).newValue
-        channel.closeFuture.whenComplete { [self] _ in open.subtract(1, ordering: .relaxed) }
-        if count > Limits.servedConnections {
+        guard let place = table.place(for: channel) else {
             return channel.eventLoop.makeFailedFuture(TooManyConnections())
         }
         return channel.eventLoop.makeCompletedFuture {
@@ -48,17 +45,20 @@ final class HTTPListener: Sendable {
             limits.maxHeaderFieldSize = Limits.servedHeaderBytes
             limits.maxHeaderListSize = Limits.servedHeaderBytes
             limits.maxHeaderFieldCount = Limits.servedHeaderFields
+            try channel.pipeline.syncOperations.addHandler(ReadMeter(place))
             try channel.pipeline.syncOperations.configureHTTPServerPipeline(
-                withServerUpgrade: upgrade(), withEncoderConfiguration: .init(),
+                withServerUpgrade: upgrade(place), withEncoderConfiguration: .init(),
                 withDecoderLimitConfiguration: limits)
             try channel.pipeline.syncOperations.addHandler(
-                ConnectionHandler(service), name: ConnectionHandler.name)
+                ConnectionHandler(service, place), name: ConnectionHandler.name)
         }
     }
 
     private struct TooManyConnections: Error {}
 
-    private func upgrade() -> NIOHTTPServerUpgradeSendableConfiguration {
+    private func upgrade(
+        _ place: ConnectionPlace
+    ) -> NIOHTTPServerUpgradeSendableConfiguration {
         let service = service
         let upgrader = NIOWebSocketServerUpgrader(
             maxFrameSize: Limits.servedBodyBytes,
@@ -73,7 +73,7 @@ final class HTTPListener: Sendable {
             upgradePipelineHandler: { channel, head in
                 channel.eventLoop.makeCompletedFuture {
                     let handler = WebSocketHandler(
-                        service, isProven: service.isProven(head.headers))
+                        service, place, isProven: service.isProven(head.headers))
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }
             })

@@ -46,38 +46,41 @@ final class HTTPService: Sendable {
     func answer(_ request: ServedRequest, on loop: any EventLoop) -> EventLoopFuture<ServedAnswer> {
         if request.method == .OPTIONS { return loop.makeSucceededFuture(preflight(request)) }
         let isRPC = request.path == ["jsonrpc"]
+        let isForPage = request.path.isEmpty && [.GET, .HEAD].contains(request.method)
         // The page asks for the secret itself; calls over JSON-RPC may have it as `token:`.
-        let isOpen = request.path.isEmpty || isRPC
-        switch gatekeeper.verdict(request.headers, proven: isOpen) {
+        let verdict = gatekeeper.verdict(request.headers, proven: isRPC, isForPage: isForPage)
+        switch verdict {
         case .admitted: break
         case .foreign(let reason):
-            var answer = ServedAnswer(LonghaulError(.notPermitted, reason))
-            answer.closes = true
-            return loop.makeSucceededFuture(answer)
+            return loop.makeSucceededFuture(ServedAnswer(LonghaulError(.notPermitted, reason)))
         case .unproven: return loop.makeSucceededFuture(unauthorized("a secret is needed"))
         case .disproven: return slowly(unauthorized("the secret is wrong"), loop)
         }
-        return run(on: loop) { self.respond(to: request, isRPC: isRPC) }.flatMap { answer in
+        return run(on: loop) {
+            if isRPC {
+                let isProven = self.isProven(request.headers)
+                var answer = self.rpc.answer(request, isProven: isProven)
+                if isProven { answer.isProven = true }
+                return answer
+            }
+            var answer = self.respond(to: request)
+            // The page is given to everybody: whether a secret is right is not to be seen by it.
+            answer.isProven = !isForPage || self.gatekeeper.secret == nil
+            return answer
+        }.flatMap { answer in
             answer.isSlow ? self.slowly(answer, loop) : loop.makeSucceededFuture(answer)
         }
     }
 
     /// The answer to a text over WebSocket.
     func answer(
-        text: String, isProven: Bool, on loop: any EventLoop
-    ) -> EventLoopFuture<SocketReply> {
+        text: [UInt8], isProven: Bool, on loop: any EventLoop
+    ) -> EventLoopFuture<RPCReply> {
         run(on: loop) { self.rpc.answer(text: text, isProven: isProven) }.flatMap { reply in
-            let socket = SocketReply(text: reply.json.text, isAuthorized: reply.code == 0)
-            return reply.isUnauthorized
-                ? loop.scheduleTask(in: .seconds(Limits.wrongSecretSeconds)) { socket }.futureResult
-                : loop.makeSucceededFuture(socket)
+            reply.isUnauthorized
+                ? loop.scheduleTask(in: .seconds(Limits.wrongSecretSeconds)) { reply }.futureResult
+                : loop.makeSucceededFuture(reply)
         }
-    }
-
-    struct SocketReply: Sendable {
-        var text: String
-        /// The call was carried out: the client knows the secret.
-        var isAuthorized: Bool
     }
 
     /// Runs work that may block.
@@ -87,10 +90,7 @@ final class HTTPService: Sendable {
         pool.runIfActive(eventLoop: loop, work)
     }
 
-    private func respond(to request: ServedRequest, isRPC: Bool) -> ServedAnswer {
-        if isRPC {
-            return rpc.answer(request, isProven: isProven(request.headers))
-        }
+    private func respond(to request: ServedRequest) -> ServedAnswer {
         do {
             return try router.answer(request, queue)
         } catch let error as LonghaulError {
@@ -124,6 +124,7 @@ final class HTTPService: Sendable {
             return ServedAnswer(LonghaulError(.notPermitted, "the page's origin is another"))
         }
         var answer = ServedAnswer(.noContent, type: "text/plain", "")
+        answer.isProven = gatekeeper.secret == nil
         answer.headers = [
             ("Access-Control-Allow-Methods", "GET, POST, PATCH, DELETE, OPTIONS"),
             (

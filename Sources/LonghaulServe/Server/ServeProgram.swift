@@ -18,18 +18,13 @@ package struct ServeProgram {
     /// - Parameters:
     ///   - limits: Reads the engine's limits anew, at SIGHUP.
     ///   - ready: Called with the address once requests are answered.
-    /// - Throws: `conflict` when the port is taken, and for an address that others can reach
-    ///   without a secret; `storeUnavailable`.
+    /// - Throws: `conflict` when the port is taken, and where everybody could come in without a
+    ///   secret; `storeUnavailable`.
     package func run(
         limits: @escaping @Sendable () throws(LonghaulError) -> EngineLimits,
         ready: (String) throws -> Void
     ) throws {
-        if !options.isLoopback, options.secret == nil {
-            throw LonghaulError(
-                .conflict,
-                "\(options.address) can be reached by others, which needs a secret: "
-                    + "--secret-file FILE")
-        }
+        try options.check()
         var engineOptions = EngineOptions(mode: .serve)
         engineOptions.waitsForLease = true
         engineOptions.limits = options.limits
@@ -43,8 +38,7 @@ package struct ServeProgram {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         defer {
             hub.stop()
-            try? group.syncShutdownGracefully()
-            try? pool.syncShutdownGracefully()
+            ServeProgram.end(pool, group)
         }
         let listener = try HTTPListener(service, group).listen(options)
         try hub.start()
@@ -55,5 +49,26 @@ package struct ServeProgram {
             // An invalid configuration changes nothing.
             if let new = try? limits() { try? served.adjust { $0 = new } }
         })
+    }
+
+    /// Requests that are being answered have a moment to end. One that takes longer does not keep
+    /// the program: everything is saved in transactions.
+    ///
+    /// - Returns: All have ended.
+    @discardableResult
+    static func end(
+        _ pool: NIOThreadPool, _ group: MultiThreadedEventLoopGroup,
+        within seconds: Double = Limits.servedEndSeconds
+    ) -> Bool {
+        let ended = Mailbox<Void>()
+        pool.shutdownGracefully { _ in ended.put([()]) }
+        let isQuiet = !ended.take(within: seconds).isEmpty
+        if isQuiet {
+            try? group.syncShutdownGracefully()
+        } else {
+            // The late answer needs its event loop, which ends with the program.
+            _ = Unmanaged.passRetained(group)
+        }
+        return isQuiet
     }
 }

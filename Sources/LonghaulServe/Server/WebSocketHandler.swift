@@ -10,32 +10,52 @@ final class WebSocketHandler: ChannelInboundHandler {
     typealias OutboundOut = WebSocketFrame
 
     private let service: HTTPService
+    private let place: ConnectionPlace
+    /// The upgrade had the secret in its header, or none is asked for.
     private let isProven: Bool
     /// The parts of a message so far.
     private var message = ByteBuffer()
     private var isBusy = false
-    /// Messages that wait for the answer to the one before.
-    private var waiting: [String] = []
+    /// Messages that came with the last read and wait for the answer to the one before.
+    private var waiting = CircularBuffer<[UInt8]>()
+    private var waitingBytes = 0
+    /// Closes a connection that does not show the secret.
+    private var proof: Scheduled<Void>?
     private var subscription: Int?
     private var notices = RPCNotices()
     private var isComparing = false
     private var isToCompareAgain = false
     private var stall: Scheduled<Void>?
 
-    init(_ service: HTTPService, isProven: Bool) {
+    init(_ service: HTTPService, _ place: ConnectionPlace, isProven: Bool) {
         self.service = service
+        self.place = place
         self.isProven = isProven
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        // Notices tell no secret, but which gids there are: they are for clients that know it.
-        if isProven { subscribe(context) }
+        place.forgetBytes()
+        if isProven { return welcome(context) }
+        proof = context.eventLoop.assumeIsolated().scheduleTask(
+            in: .seconds(service.requestSeconds)
+        ) {
+            context.close(promise: nil)
+        }
+    }
+
+    /// The client has shown the secret. Notices tell no secret, but which gids there are: they are
+    /// for clients that know it.
+    private func welcome(_ context: ChannelHandlerContext) {
+        proof?.cancel()
+        place.set(.idle)
+        subscribe(context)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         if let subscription { service.hub.remove(subscription) }
         subscription = nil
         stall?.cancel()
+        proof?.cancel()
         context.fireChannelInactive()
     }
 
@@ -43,7 +63,21 @@ final class WebSocketHandler: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // RFC 6455 §7.1.1: an endpoint that ends the connection of TCP ends it in both directions.
+        if let event = event as? ChannelEvent, event == .inputClosed { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    /// Nothing is read while a call is being answered, or while the client does not read: what it
+    /// sends stays in its own memory.
+    private func updateReading(_ context: ChannelHandlerContext) {
+        let isReading = !isBusy && context.channel.isWritable
+        context.channel.setOption(.autoRead, value: isReading).whenFailure { _ in }
+    }
+
     func channelWritabilityChanged(context: ChannelHandlerContext) {
+        updateReading(context)
         stall?.cancel()
         stall = nil
         if !context.channel.isWritable {
@@ -68,7 +102,7 @@ final class WebSocketHandler: ChannelInboundHandler {
                 return close(context, .messageTooLarge)
             }
             if frame.fin {
-                let text = String(buffer: message)
+                let text = message.readBytes(length: message.readableBytes) ?? []
                 message.clear()
                 receive(text, context)
             }
@@ -92,22 +126,33 @@ final class WebSocketHandler: ChannelInboundHandler {
     // MARK: - Calls
 
     /// One call at a time, so that a client cannot occupy all threads, and answers stay in order.
-    private func receive(_ text: String, _ context: ChannelHandlerContext) {
+    private func receive(_ text: [UInt8], _ context: ChannelHandlerContext) {
         if isBusy {
             waiting.append(text)
-            if waiting.count > Limits.rpcCallsMaximum { close(context, .policyViolation) }
+            waitingBytes += text.count
+            if waitingBytes > Limits.servedBodyBytes { close(context, .policyViolation) }
             return
         }
         isBusy = true
+        updateReading(context)
         service.answer(text: text, isProven: isProven, on: context.eventLoop).assumeIsolated()
             .whenComplete { result in
                 self.isBusy = false
                 guard context.channel.isActive, let reply = try? result.get() else { return }
-                self.write(reply.text, context)
-                // Its token was right.
-                if reply.isAuthorized { self.subscribe(context) }
-                if !self.waiting.isEmpty { self.receive(self.waiting.removeFirst(), context) }
+                self.write(reply.json.text, context)
+                if reply.isProven { self.welcome(context) }
+                self.goOn(context)
             }
+    }
+
+    /// The next message, or the next read.
+    private func goOn(_ context: ChannelHandlerContext) {
+        guard let next = waiting.popFirst() else {
+            place.forgetBytes()
+            return updateReading(context)
+        }
+        waitingBytes -= next.count
+        receive(next, context)
     }
 
     private func write(_ text: String, _ context: ChannelHandlerContext) {
