@@ -117,6 +117,8 @@ final class ActiveFetch {
         }
     }
 
+    var isUpload: Bool { machine.upload != nil }
+
     /// Body bytes that this engine has received for it.
     var received: Int64 { max(0, bytesFetched - start.receivedBefore) }
 

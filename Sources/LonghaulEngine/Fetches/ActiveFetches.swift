@@ -70,6 +70,9 @@ final class ActiveFetches {
     /// Body bytes received by this engine for those that are still active.
     var bytesReceived: Int64 { byID.values.reduce(0) { $0 + $1.received } }
 
+    /// Those among them that were sent.
+    var bytesSent: Int64 { byID.values.reduce(0) { $0 + ($1.isUpload ? $1.received : 0) } }
+
     // MARK: - Ticks
 
     func recount(_ entry: ActiveFetch, after step: FetchStep) {

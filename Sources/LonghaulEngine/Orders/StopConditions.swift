@@ -62,8 +62,13 @@ package struct EngineCounters: Hashable, Sendable {
     private(set) var failedRequests = 0
     /// Transfers that began anew because their bytes were of no use any more.
     private(set) var restarts = 0
-    /// Body bytes received by fetches that have left; those of active fetches are not in it.
+    /// Body bytes of fetches that have left, received or sent; those of active fetches are not in
+    /// it.
     private(set) var bytesOfGone: Int64 = 0
+    /// Those among them that were sent.
+    private(set) var sentByGone: Int64 = 0
+    /// The part of the bytes that the store's totals have.
+    var recorded = MovedBytes()
 
     /// Counts committed writes; no others count.
     mutating func count(_ writes: [StoreWrite]) {
@@ -83,12 +88,36 @@ package struct EngineCounters: Hashable, Sendable {
         }
     }
 
+    /// The bytes by their direction, with those of active fetches.
+    func moved(withActive bytes: Int64, sent: Int64) -> MovedBytes {
+        let sent = sentByGone + sent
+        return MovedBytes(received: bytesOfGone + bytes - sent, sent: sent)
+    }
+
     mutating func count(completed more: Int) { completed += more }
 
     mutating func count(failed more: Int) { failed += more }
 
-    mutating func countGone(_ bytes: Int64) {
+    mutating func countGone(_ bytes: Int64, sent: Bool) {
         precondition(bytes >= 0, "what was received is not taken back")
         bytesOfGone += bytes
+        if sent { sentByGone += bytes }
+    }
+}
+
+/// Body bytes by their direction.
+struct MovedBytes: Hashable, Sendable {
+    var received: Int64 = 0
+    var sent: Int64 = 0
+
+    func since(_ earlier: MovedBytes) -> MovedBytes {
+        MovedBytes(
+            received: max(0, received - earlier.received), sent: max(0, sent - earlier.sent))
+    }
+
+    /// A count that goes down, as when a transfer leaves a shared fetch, does not count twice.
+    mutating func raise(to other: MovedBytes) {
+        received = max(received, other.received)
+        sent = max(sent, other.sent)
     }
 }

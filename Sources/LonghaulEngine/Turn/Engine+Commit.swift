@@ -32,6 +32,7 @@ extension Engine {
         var due = schedule.due
         let durability: Durability =
             pending.durable || scope.appliesIntents ? .durable : .relaxed
+        let moved = counters.moved(withActive: fetches.bytesReceived, sent: fetches.bytesSent)
         let isCommitted = try writer.commit(durability, journal, now: now) { tx in
             let applier = WriteApplier(now: now)
             for write in pending.writes { try applier.apply(write, tx, &changes) }
@@ -40,8 +41,10 @@ extension Engine {
             if scope.plans { plan = try planAndStart(tx, &changes, now: now) }
             if tx.hasAwaitedEnd { changes.hasNewIntents = true }
             due = try due.load(tx, after: plan, schedule.triggers, now: now.wall)
+            try tx.add(TurnTotals(pending.writes, changes, moved.since(counters.recorded)).amounts)
         }
         guard isCommitted else { return false }
+        counters.recorded.raise(to: moved)
         assert(plan.map { $0.starts.count >= changes.starts.started.count } ?? true)
         self.pending = PendingCommit()
         schedule.mustPublish = false
@@ -234,4 +237,32 @@ extension TransferRequest {
     }
 
     private var yields: Bool { options.yields ?? isDiscretionary }
+}
+
+/// What a turn adds to the totals of the store.
+private struct TurnTotals {
+    private(set) var amounts: [LifetimeTotal: Int64] = [:]
+
+    init(_ writes: [StoreWrite], _ changes: TurnChanges, _ moved: MovedBytes) {
+        amounts[.received] = moved.received
+        amounts[.sent] = moved.sent
+        for write in writes.settled(unanswerable: changes.unanswerable) {
+            switch write {
+            case .attempt: amounts[.attempts, default: 0] += 1
+            case .restarted: amounts[.restarts, default: 0] += 1
+            case .failed(_, let error, _): amounts[.failures(error.code), default: 0] += 1
+            case .queued(_, _, let reasons):
+                for reason in Set(reasons.map(\.reason)) {
+                    amounts[.waits(reason), default: 0] += 1
+                }
+            case .completed, .skipped, .lastError, .save, .needsInput, .cancelled, .abandonUpload,
+                .dropFetch, .give, .leave, .discard, .orphan, .forget, .learn, .originFailed,
+                .originWorked, .saveOrigin:
+                break
+            }
+        }
+        for (_, error) in changes.failed + changes.starts.refused {
+            amounts[.failures(error.code), default: 0] += 1
+        }
+    }
 }

@@ -116,7 +116,7 @@ extension Engine {
         index.remove(fetch, entry.start.identityKey)
         // The cells of the fetch are freed when the file is closed, after the commit: until then
         // the next engine would need them.
-        counters.countGone(entry.received)
+        counters.countGone(entry.received, sent: entry.isUpload)
         origins.markFreed(entry.site)
     }
 

@@ -55,6 +55,17 @@ extension EngineTransaction {
         try SettingRows(connection).set(ConditionsRecord.key, to: ConditionsRecord.text(view))
     }
 
+    /// Adds to the totals.
+    package func add(_ amounts: [LifetimeTotal: Int64]) throws {
+        for (total, amount) in amounts where amount > 0 {
+            try connection.run(
+                """
+                INSERT INTO setting (key, value) VALUES ('total.' || ?1, CAST(?2 AS TEXT)) \
+                ON CONFLICT DO UPDATE SET value = CAST(CAST(value AS INTEGER) + ?2 AS TEXT)
+                """, total.name, amount)
+        }
+    }
+
     /// See ``StoreSettings/follow(_:now:)``.
     package func follow(_ clock: ClockMark, now: Timestamp) throws {
         try StoredClock(connection).follow(clock, now: now)

@@ -45,6 +45,24 @@ package struct StoreSettings {
         return text.flatMap(ConditionsRecord.read)
     }
 
+    /// The totals so far; one that is missing is 0.
+    package func totals() throws(LonghaulError) -> [LifetimeTotal: Int64] {
+        let rows = try store.access {
+            try $0.all("SELECT substr(key, 7), value FROM setting WHERE key GLOB 'total.*'") {
+                (name: $0.text(0), value: $0.text(1))
+            }
+        }
+        var totals: [LifetimeTotal: Int64] = [:]
+        for row in rows {
+            // A row that cannot be read counts as none.
+            guard let total = LifetimeTotal(name: row.name), let value = Int64(row.value) else {
+                continue
+            }
+            totals[total] = value
+        }
+        return totals
+    }
+
     /// Keeps durations when the clock is set: a machine without a clock of its own starts years in
     /// the past, and once it has asked for the time, all deadlines recorded before would have
     /// passed. To be called by the process that sees the new clock first, before it writes times.
