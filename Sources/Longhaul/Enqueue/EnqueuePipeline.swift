@@ -13,13 +13,15 @@ struct EnqueuePipeline {
     let store: Store
     let now: Timestamp
     let refusals: RefusalPolicy
+    let review: RequestReview?
     private let requests = Mailbox<[AdmittedRequest]>()
     private let replies = Mailbox<Reply>()
 
-    init(store: Store, now: Timestamp, _ refusals: RefusalPolicy) {
+    init(store: Store, now: Timestamp, _ refusals: RefusalPolicy, _ review: RequestReview?) {
         self.store = store
         self.now = now
         self.refusals = refusals
+        self.review = review
     }
 
     /// Carries the first batch and all that `next` gives until an empty one. Returns when all is
@@ -74,7 +76,7 @@ struct EnqueuePipeline {
     func record(
         next: () -> [AdmittedRequest], report: ([EnqueueOutcome]) -> Void
     ) throws {
-        try store.wants.enqueue(now: now) { inserter in
+        try store.wants.enqueue(now: now, review: review) { inserter in
             while true {
                 let batch = next()
                 if batch.isEmpty { return }

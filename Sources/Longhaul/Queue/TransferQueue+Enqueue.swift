@@ -53,12 +53,12 @@ extension TransferQueue {
 extension EnqueuePipeline {
     /// Records all that `next` gives.
     fileprivate static func carryOut(
-        _ queue: TransferQueue, _ refusals: RefusalPolicy, next: () throws -> TransferRequest?,
-        report: (EnqueueOutcome) -> Void
+        _ queue: TransferQueue, _ refusals: RefusalPolicy, _ review: RequestReview? = nil,
+        next: () throws -> TransferRequest?, report: (EnqueueOutcome) -> Void
     ) throws {
         try queue.followClock()
         var admitted = ValidatedRequests(refusals)
-        let pipeline = EnqueuePipeline(store: queue.store, now: queue.now, refusals)
+        let pipeline = EnqueuePipeline(store: queue.store, now: queue.now, refusals, review)
         let first = admitted.batch(from: next)
         if admitted.isAtEnd {
             var rest = [first, []].makeIterator()
@@ -119,13 +119,14 @@ extension PreparedRequests {
     /// Does what ``TransferQueue/enqueue(_:keepGoing:)`` does, once. When this throws, the reports
     /// were about the requests before the one that it throws for.
     package func enqueue(
-        in queue: TransferQueue, _ refusals: RefusalPolicy, report: (EnqueueOutcome) -> Void
+        in queue: TransferQueue, _ refusals: RefusalPolicy, review: RequestReview? = nil,
+        report: (EnqueueOutcome) -> Void
     ) throws(LonghaulError) {
         defer { Snapshots(queue.store, in: queue.directory).release(self) }
         var rest = requests.makeIterator()
         do {
             try EnqueuePipeline.carryOut(
-                queue, refusals, next: { rest.next() }, report: report)
+                queue, refusals, review, next: { rest.next() }, report: report)
         } catch {
             throw error as? LonghaulError ?? LonghaulError(.internal, "\(error)")
         }

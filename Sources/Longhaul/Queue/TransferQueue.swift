@@ -187,7 +187,7 @@ extension TransferSelection {
 }
 
 extension WantOutcome {
-    fileprivate func outcome(of change: WantedChange) -> ChangeOutcome {
+    func outcome(of change: WantedChange) -> ChangeOutcome {
         let remark = remark(on: change)
         return ChangeOutcome(
             id: id, error: remark == nil ? refusal(of: change) : nil, remark: remark)

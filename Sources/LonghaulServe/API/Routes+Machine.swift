@@ -135,7 +135,8 @@ extension Router {
             let text = run.map {
                 jobs.log(of: job.name, run: $0).tail(atMost: Limits.servedLogBytes)
             }
-            return ServedAnswer(type: "text/plain; charset=utf-8", text ?? "")
+            return ServedAnswer(
+                type: "text/plain; charset=utf-8", text.map(ShownOutput.text) ?? "")
         },
         jobAction("run", "run a job now, whatever it waits for") { jobs, name in
             try jobs.run(name)

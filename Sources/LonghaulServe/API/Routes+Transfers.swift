@@ -68,14 +68,14 @@ extension Router {
             try call.queue.change(id) { try call.queue.queue.pause($0) }
         },
         action("resume", "let a paused or failed transfer go on") { call, id in
-            try call.queue.change(id) { try call.queue.queue.resume($0) }
+            try call.queue.change(id) { try call.queue.reviewed.resume($0) }
         },
         action("cancel", "end a transfer and free its part file") { call, id in
             try call.queue.change(id) { try call.queue.queue.cancel($0, by: .command) }
         },
         action("retry", "take up a failed or cancelled transfer from the bytes that are kept") {
             call, id in
-            try call.queue.change(id) { try call.queue.queue.retry($0) }
+            try call.queue.change(id) { try call.queue.reviewed.retry($0) }
         },
         action("now", "run a transfer now, whatever its schedule says") { call, id in
             try call.queue.change(id) { try call.queue.queue.runNow($0) }

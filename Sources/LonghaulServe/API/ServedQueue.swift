@@ -5,6 +5,8 @@ internal import Synchronization
 /// The queue as requests over HTTP may use it.
 final class ServedQueue: Sendable {
     let queue: TransferQueue
+    /// The same, for what clients ask for.
+    let reviewed: ReviewedQueue
     let directories: AllowedDirectories
     let isReadOnly: Bool
     let secret: Secret?
@@ -15,7 +17,9 @@ final class ServedQueue: Sendable {
     init(_ queue: TransferQueue, _ engine: EngineRun, _ options: ServeOptions) {
         self.queue = queue
         self.engine = engine
-        directories = AllowedDirectories(options.directories)
+        let directories = AllowedDirectories(options.directories)
+        self.directories = directories
+        reviewed = ReviewedQueue(queue, directories.review)
         isReadOnly = options.isReadOnly
         secret = options.secret
         defaults = options.defaults
@@ -43,10 +47,14 @@ final class ServedQueue: Sendable {
     }
 
     /// Records all requests or none. Ids in their order; `nil` = its file is there, skipped.
-    func enqueue(_ requests: [TransferRequest]) throws(LonghaulError) -> [TransferID?] {
+    ///
+    /// - Parameter takesUpFailed: A request that equals a failed transfer is that one again.
+    func enqueue(
+        _ requests: [TransferRequest], takesUpFailed: Bool = true
+    ) throws(LonghaulError) -> [TransferID?] {
         try checkWritable()
         for request in requests { try directories.check(request) }
-        let outcomes = try queue.enqueue(requests)
+        let outcomes = try reviewed.enqueue(requests, takesUpFailed: takesUpFailed)
         return try outcomes.map { outcome throws(LonghaulError) in
             switch outcome {
             case .recorded(let id, destination: _), .existing(let id, destination: _): id
@@ -78,7 +86,7 @@ final class ServedQueue: Sendable {
     func change(_ id: TransferID, _ change: TransferChange) throws(LonghaulError) {
         try checkWritable()
         try directories.check(change)
-        try queue.change(id, change)
+        try reviewed.change(id, change)
         settle()
     }
 
@@ -136,6 +144,34 @@ final class ServedQueue: Sendable {
         DetachedThread.start(name: "longhaul-end") {
             ThreadSleep.seconds(Limits.rpcShutdownSeconds)
             engine.stop()
+        }
+    }
+}
+
+extension AllowedDirectories {
+    /// Clients change only what lies below the served directories, before and after, and lead no
+    /// secret that they do not know elsewhere.
+    fileprivate var review: RequestReview {
+        RequestReview(
+            admit: { request throws(LonghaulError) in try checkKeys(request) },
+            allow: { change throws(LonghaulError) in
+                for request in [change.before, change.after] {
+                    try check(request)
+                    try checkKeys(request)
+                }
+                try change.refuseExposure()
+            })
+    }
+
+    /// The files with keys and passwords that a request names only by what it asks for.
+    fileprivate func checkKeys(_ request: TransferRequest) throws(LonghaulError) {
+        if request.options.netrc {
+            // CURLOPT_NETRC without a file is that of the home directory.
+            try check((Environment.value("HOME") ?? "") + "/.netrc")
+        }
+        if let profile = request.options.upload?.profile {
+            try check(profile.credentialsFile)
+            try check(profile.configFile)
         }
     }
 }

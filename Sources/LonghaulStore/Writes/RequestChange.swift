@@ -15,6 +15,12 @@ package struct RequestChange: Sendable {
     package var editOptions: (@Sendable (inout TransferOptions) throws(LonghaulError) -> Void)?
     /// Finishes the request as a whole, or throws what it may not be. The origin of its URL stays.
     package var finish: (@Sendable (inout TransferRequest) throws(LonghaulError) -> Void)?
+    /// Throws why the recorded request may not become the new one; see ``RequestReview``.
+    package var review:
+        (
+            @Sendable (_ before: TransferRequest, _ after: TransferRequest) throws(LonghaulError) ->
+                Void
+        )?
 
     package init() {}
 
@@ -67,6 +73,7 @@ extension WantWriter {
             if work.isUnreadable { throw work.unreadable }
             var changed = work
             try change.apply(to: &changed.request)
+            try change.review?(work.request, changed.request)
             if max(work.request.options.spread, changed.request.options.spread) > 0 {
                 let machine = try TaskRows(connection).place()
                 StartSpread(id, machine: machine).apply(

@@ -41,6 +41,11 @@ extension TransferInserter {
         if isFailed, try changed.mayHaveArrived(connection) {
             throw LonghaulError.answerLost(work.id)
         }
+        if let review, !changed.request.isExactly(work.request) {
+            try review.allow(
+                ReviewedChange(
+                    before: work.request, after: changed.request, given: new.request))
+        }
         if changed.request.options.after != work.request.options.after {
             _ = try awaited(by: changed.request.options)
         }
@@ -70,6 +75,7 @@ extension TransferInserter {
             guard let work = try work(holder), !work.want.isCancel else { return nil }
             return isSame(new.request, work) ? work : nil
         }
+        if review?.takesUpFailed == false { return nil }
         for id in try failed(at: new.reservation) {
             if let work = try work(id), isSame(new.request, work) { return work }
         }

@@ -7,9 +7,11 @@ package import LonghaulCore
 package final class TransferInserter {
     let connection: Connection
     let now: Timestamp
+    /// `nil` = the caller may do what its user may.
+    let review: RequestReview?
     private let live: Prepared
-    private let failures: Prepared
-    private let hasFailures: Bool
+    /// `nil` = the store has none, as most have: they are not asked for each destination.
+    private let failures: Prepared?
     var buffer = InsertBuffer()
     private var nextID: Int64
     let firstID: Int64
@@ -25,9 +27,10 @@ package final class TransferInserter {
     /// The number of transfers recorded in this transaction.
     package private(set) var count = 0
 
-    init(_ connection: Connection, now: Timestamp) throws {
+    init(_ connection: Connection, now: Timestamp, _ review: RequestReview? = nil) throws {
         self.connection = connection
         self.now = now
+        self.review = review
         nextID = try TransferRows(connection).nextTransferID()
         firstID = nextID
         live = try connection.prepare(
@@ -35,16 +38,17 @@ package final class TransferInserter {
             SELECT \(Reservation.columns), id, want FROM transfer \
             WHERE reservationKey = ?1 AND ended = 0
             """)
-        failures = try connection.prepare(
-            """
-            SELECT \(Reservation.columns), id, rearm > rearmed AND want IN (0, 1) \
-            FROM transfer INDEXED BY transferFailed WHERE reservationKey = ?1 AND phase = 4 \
-            ORDER BY id DESC
-            """)
-        // Most stores have none, and are not asked for each destination.
-        hasFailures =
+        let hasFailures =
             try connection.value(
                 "SELECT 1 FROM transfer INDEXED BY transferFailed WHERE phase = 4 LIMIT 1") ?? false
+        failures =
+            hasFailures
+            ? try connection.prepare(
+                """
+                SELECT \(Reservation.columns), id, rearm > rearmed AND want IN (0, 1) \
+                FROM transfer INDEXED BY transferFailed WHERE reservationKey = ?1 AND phase = 4 \
+                ORDER BY id DESC
+                """) : nil
     }
 
     /// Records one transfer, unless it is there already (``repeated(_:holder:)``). Where its
@@ -54,6 +58,7 @@ package final class TransferInserter {
     package func insert(
         _ new: NewTransfer, isTaken: (String) -> Bool = { _ in false }
     ) throws -> EnqueueOutcome {
+        try review?.admit(new.request)
         let gid = new.request.options.gid
         if let gid { try GIDRows(connection).checkIsFree(gid) }
         let holder = try holder(of: new.reservation)
@@ -153,7 +158,7 @@ package final class TransferInserter {
     private func failures(
         at reservation: Reservation
     ) throws -> [(id: TransferID, value: Bool)] {
-        guard hasFailures else { return [] }
+        guard let failures else { return [] }
         return try rows(of: failures, reservation, reservation.isExactly) { $0[3] }
     }
 

@@ -87,13 +87,13 @@ extension WantWriter {
     /// other, as it reads them. If the body throws, the error is passed on, and nothing is
     /// recorded. Other writers wait meanwhile.
     package func enqueue<Value>(
-        now: Timestamp, _ body: (TransferInserter) throws -> Value
+        now: Timestamp, review: RequestReview? = nil, _ body: (TransferInserter) throws -> Value
     ) throws -> Value {
         do {
             try store.access { try $0.run("PRAGMA cache_size=-49152") }
             defer { try? store.access { try $0.run("PRAGMA cache_size=-4096") } }
             return try store.writeUntranslated(.durable) { connection in
-                let inserter = try TransferInserter(connection, now: now)
+                let inserter = try TransferInserter(connection, now: now, review)
                 let value = try body(inserter)
                 try inserter.finish()
                 return value

@@ -1,0 +1,70 @@
+package import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulPlatform
+
+/// The queue as clients of less trust use it, those of a network: each request and each change of
+/// one is reviewed in the transaction that records it. Throws what ``TransferQueue`` throws, and
+/// what the review refuses.
+package struct ReviewedQueue: Sendable {
+    private let queue: TransferQueue
+    private let review: RequestReview
+
+    package init(_ queue: TransferQueue, _ review: RequestReview) {
+        self.queue = queue
+        self.review = review
+    }
+
+    /// Records all requests or none.
+    ///
+    /// - Parameter takesUpFailed: See ``RequestReview/takesUpFailed``.
+    package func enqueue(
+        _ requests: [TransferRequest], takesUpFailed: Bool
+    ) throws(LonghaulError) -> [EnqueueOutcome] {
+        var review = review
+        review.takesUpFailed = takesUpFailed
+        var outcomes: [EnqueueOutcome] = []
+        try PreparedRequests.of(requests, in: queue).enqueue(
+            in: queue, .allOrNone, review: review
+        ) {
+            outcomes.append($0)
+        }
+        return outcomes
+    }
+
+    package func change(_ id: TransferID, _ change: TransferChange) throws(LonghaulError) {
+        var given = change.fields.request
+        given.url = change.url ?? ""
+        given.options.headers = HeaderFields(change.headers)
+        var stored = try change.inStore()
+        stored.review = { [given, review] before, after throws(LonghaulError) in
+            try review.allow(ReviewedChange(before: before, after: after, given: given))
+        }
+        try queue.store.wants.change(id, stored, now: queue.now)
+        WakeChannel.poke(queue.directory)
+    }
+
+    /// Keys for S3 that were refused stay as they are: those of this process are not the client's.
+    package func resume(
+        _ selection: TransferSelection
+    ) throws(LonghaulError) -> [ChangeOutcome] {
+        try rearm(selection, .resume)
+    }
+
+    /// The same for ended ones.
+    package func retry(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {
+        try rearm(selection, .retry)
+    }
+
+    private func rearm(
+        _ selection: TransferSelection, _ change: WantedChange
+    ) throws(LonghaulError) -> [ChangeOutcome] {
+        let outcomes = try queue.store.wants.change(selection.inStore, to: change, now: queue.now)
+        WakeChannel.poke(queue.directory)
+        return outcomes.map { $0.outcome(of: change) }
+    }
+
+    /// Figures that only rise; one that is missing is 0.
+    package func totals() throws(LonghaulError) -> [LifetimeTotal: Int64] {
+        try queue.store.settings.totals()
+    }
+}
