@@ -34,6 +34,8 @@ extension Limits {
     static let servedPageMaximum = 1000
     /// Transfers that a list, the search and the notices of aria2's RPC look through.
     static let rpcListMaximum = 1000
+    /// Bytes of a pattern that paths are searched for.
+    static let rpcPatternBytes = 1024
     /// Calls of `system.multicall` and of a batch.
     static let rpcCallsMaximum = 1000
     /// Pieces of a file that are told at most.

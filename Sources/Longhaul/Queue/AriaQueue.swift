@@ -19,6 +19,27 @@ package struct AriaQueue: Sendable {
         try queue.store.transfers.find(gid: gid)
     }
 
+    /// Finds the transfers whose gid begins so: those that clients have given, and ids.
+    ///
+    /// - Parameters:
+    ///   - prefix: Hexadecimal digits, in lower case.
+    ///   - ids: The ids that have it as 16 digits; `nil` = no id has.
+    /// - Returns: Two at most: more is not unique either.
+    package func transfers(
+        gidPrefix prefix: String, ids: ClosedRange<Int64>?
+    ) throws(LonghaulError) -> [TransferID] {
+        var found = try queue.store.transfers.find(gidPrefix: prefix, limit: 2)
+        if let ids {
+            var filter = TransferFilter()
+            filter.includeAll = true
+            filter.limit = limit
+            filter.below = TransferID(rawValue: ids.upperBound + 1)
+            let own = try queue.transfers(filter).prefix { $0.id.rawValue >= ids.lowerBound }
+            found += own.lazy.filter { $0.options.gid == nil }.map(\.id).prefix(2)
+        }
+        return Array(found.prefix(2))
+    }
+
     /// Waiting and paused transfers in the order of their turns: by priority, then by place, which
     /// is by age unless one was moved.
     package func waiting() throws(LonghaulError) -> [Transfer] {

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Reads new events once for all streams, and tells subscribers of them and of each other change.
 ///
-/// One thread waits for commits; it reads nothing while nobody subscribes.
+/// One thread waits for commits; while nobody subscribes it reads only how far the log goes.
 final class EventHub: Sendable {
     /// What subscribers are told: events as lines of JSON, in order.
     struct News: Sendable {
@@ -66,7 +66,7 @@ final class EventHub: Sendable {
     }
 
     private func follow() {
-        var through: Int64?
+        var through = try? queue.lastEventSequence()
         while !isStopped.load(ordering: .relaxed) {
             let isChanged: Bool
             do {
@@ -78,7 +78,8 @@ final class EventHub: Sendable {
             }
             let subscribers = state.withLock { Array($0.subscribers.values) }
             if subscribers.isEmpty {
-                through = nil
+                // What follows is for a client that comes now: it may end before the next wake-up.
+                if isChanged { through = try? queue.lastEventSequence() }
             } else if isChanged, let news = try? news(after: &through) {
                 for subscriber in subscribers { subscriber(news) }
             }

@@ -12,17 +12,20 @@ struct RPCChanges: Sendable {
 
     var methods: [String: RPCMethods.Method] {
         let remove = change { try queue.queue.cancel($0, by: .rpc) }
-        let pause = change { try queue.queue.pause($0) }
+        let pause = change(of: [.waiting, .running], "paused") { try queue.queue.pause($0) }
         let pauseAll = changeAll { try queue.queue.pause(.all) }
         return [
             "aria2.addUri": add, "aria2.remove": remove, "aria2.forceRemove": remove,
             "aria2.pause": pause, "aria2.forcePause": pause,
             "aria2.pauseAll": pauseAll, "aria2.forcePauseAll": pauseAll,
-            "aria2.unpause": change { try queue.queue.resume($0) },
-            "aria2.unpauseAll": changeAll {
-                try queue.queue.resume(.ids(try queue.queue.newest([.paused]).map(\.id)))
+            "aria2.unpause": change(of: [.paused], "unpaused") {
+                try queue.reviewed.resume($0)
             },
-            "aria2.retry": change { try queue.queue.retry($0) },
+            "aria2.unpauseAll": changeAll {
+                let paused = try queue.queue.newest([.paused]).map(\.id)
+                return try queue.reviewed.resume(.ids(paused))
+            },
+            "aria2.retry": change { try queue.reviewed.retry($0) },
             "aria2.changeOption": { parameters in
                 try options.change(try queue.found(parameters), parameters.options(1))
                 return "OK"
@@ -47,11 +50,21 @@ struct RPCChanges: Sendable {
         return .string(GID.text(id, chosen: gid))
     }
 
+    /// - Parameters:
+    ///   - states: Those in which aria2 makes the change.
+    ///   - done: What becomes of a transfer.
     private func change(
+        of states: Set<TransferState> = Set(TransferState.allCases), _ done: String = "changed",
         _ change: @escaping @Sendable (TransferSelection) throws -> [ChangeOutcome]
     ) -> RPCMethods.Method {
         { parameters in
             let transfer = try queue.found(parameters)
+            guard states.contains(transfer.state) else {
+                throw LonghaulError(
+                    .conflict,
+                    "GID \(GID.text(transfer)) cannot be \(done) now: it is "
+                        + RPCStatus(transfer).state)
+            }
             try queue.change(transfer.id, change)
             return .string(GID.text(transfer))
         }
@@ -77,14 +90,17 @@ struct RPCChanges: Sendable {
             throw LonghaulError(.invalidRequest, "fileIndex is out of range")
         }
         let (removed, added) = (try parameters.strings(2), try parameters.strings(3))
-        var urls = [transfer.requestURL] + transfer.options.mirrors
-        let before = urls.count
-        for url in removed {
-            if let index = urls.firstIndex(where: { $0 == url || Redaction.url($0) == url }) {
-                urls.remove(at: index)
+        let before = [transfer.requestURL] + transfer.options.mirrors
+        var unwanted = Dictionary(removed.map { ($0, 1) }, uniquingKeysWith: +)
+        var urls = before.filter { url in
+            for name in [url, Redaction.url(url)] {
+                guard let count = unwanted[name], count > 0 else { continue }
+                unwanted[name] = count - 1
+                return false
             }
+            return true
         }
-        let removals = before - urls.count
+        let removals = before.count - urls.count
         for url in added { try OptionText.refuseHidden(url, "uri") }
         urls += added
         guard let first = urls.first else {

@@ -36,7 +36,7 @@ struct RPCHistory: Sendable {
     }
 
     /// The newest first.
-    private func search(_ query: [String: [String]]) throws(LonghaulError) -> [Transfer] {
+    private func search(_ query: [String: [String]]) throws -> [Transfer] {
         let states: Set<TransferState>
         switch query["status"]?.first {
         case "complete": states = [.completed]
@@ -45,11 +45,11 @@ struct RPCHistory: Sendable {
         case nil: states = [.completed, .failed, .cancelled]
         case .some: return []
         }
-        let pattern = query["pathLike"]?.first
+        let pattern = try query["pathLike"]?.first.map(LikePattern.init)
         // Milliseconds since 1970.
         let since = query["since"]?.first.flatMap { Int64($0) }
         return try queue.queue.newest(states).filter { transfer in
-            let isLike = pattern.map { LikePattern.matches(transfer.path, $0) } ?? true
+            let isLike = pattern?.matches(transfer.path) ?? true
             let isSince = since.map { (transfer.finishedAt?.milliseconds ?? 0) >= $0 } ?? true
             return isLike && isSince
         }
@@ -67,36 +67,72 @@ struct RPCHistory: Sendable {
         given["dir"] = given["dir"] ?? [RPCStatus(transfer).directory]
         given["out"] = given["out"] ?? [RPCStatus(transfer).name]
         var request = try options.request([transfer.requestURL], given)
+        var before = TransferRequest(url: transfer.requestURL, destination: .file(transfer.path))
+        before.options = transfer.options
+        var said = request
+        said.url = ""
         let (mirrors, headers) = (transfer.options.mirrors, transfer.options.headers)
         request.options.mirrors = mirrors
         request.options.headers = headers.overridden(by: request.options.headers)
+        try ReviewedChange(before: before, after: request, given: said).refuseExposure()
         let id = try queue.add(request, given)
         return ["gid": .string(GID.text(id, chosen: nil)), "strategy": "source-uri"]
     }
 }
 
-/// SQL's LIKE: `%` stands for any text, `_` for one character, letters in either case.
-enum LikePattern {
-    static func matches(_ text: String, _ pattern: String) -> Bool {
-        let (text, pattern) = (Array(text.lowercased()), Array(pattern.lowercased()))
-        var (place, mark) = (0, 0)
-        // Where the last `%` stands, and what it has covered.
-        var star: (mark: Int, place: Int)?
-        while place < text.count {
-            if mark < pattern.count, pattern[mark] == "%" {
-                star = (mark, place)
-                mark += 1
-            } else if mark < pattern.count, pattern[mark] == "_" || pattern[mark] == text[place] {
-                mark += 1
-                place += 1
-            } else if let last = star {
-                star = (last.mark, last.place + 1)
-                mark = last.mark + 1
-                place = last.place + 1
+/// SQL's LIKE: `%` stands for any text, `_` for one character, letters in either case. All places
+/// of the pattern at which a text may stand are followed at once, so that the work is that for the
+/// text's length, whatever the pattern is.
+struct LikePattern {
+    /// Words of bits, one bit for each place between two characters of the pattern.
+    private typealias Places = [UInt64]
+
+    /// The places after which a character may stand.
+    private let before: [Unicode.Scalar: Places]
+    private let beforeAny: Places
+    /// The places of `%`.
+    private let staying: Places
+    private let last: Int
+
+    /// - Throws: `invalidRequest` for one that is too long.
+    init(_ text: String) throws(LonghaulError) {
+        guard text.utf8.count <= Limits.rpcPatternBytes else {
+            throw .usage("pathLike: it has at most \(Limits.rpcPatternBytes) bytes")
+        }
+        let none = Places(repeating: 0, count: text.unicodeScalars.count / 64 + 1)
+        var (staying, beforeAny, place) = (none, none, 0)
+        var own: [(place: Int, scalar: Unicode.Scalar)] = []
+        for scalar in text.lowercased().unicodeScalars {
+            if scalar == "%" {
+                staying[place / 64] |= 1 << (place % 64)
+                continue
+            }
+            if scalar == "_" {
+                beforeAny[place / 64] |= 1 << (place % 64)
             } else {
-                return false
+                own.append((place, scalar))
+            }
+            place += 1
+        }
+        var before: [Unicode.Scalar: Places] = [:]
+        for (place, scalar) in own {
+            before[scalar, default: beforeAny][place / 64] |= 1 << (place % 64)
+        }
+        (self.before, self.beforeAny, self.staying, last) = (before, beforeAny, staying, place)
+    }
+
+    func matches(_ text: String) -> Bool {
+        var reached = Places(repeating: 0, count: staying.count)
+        reached[0] = 1
+        for scalar in text.lowercased().unicodeScalars {
+            let before = before[scalar] ?? beforeAny
+            var carry: UInt64 = 0
+            for index in reached.indices {
+                let moved = reached[index] & before[index]
+                reached[index] = moved << 1 | carry | reached[index] & staying[index]
+                carry = moved >> 63
             }
         }
-        return pattern[mark...].allSatisfy { $0 == "%" }
+        return reached[last / 64] & 1 << (last % 64) != 0
     }
 }

@@ -123,13 +123,14 @@ extension TransferQueue {
 extension ServedQueue {
     var aria: AriaQueue { AriaQueue(queue, limit: Limits.rpcListMaximum) }
 
-    /// Records one request, paused where its options say so.
+    /// Records one request, paused where its options say so. One that equals an ended transfer is
+    /// a new one, with a gid of its own: clients remove the old result after it.
     ///
     /// - Throws: `destinationExists` where its file is there and is to be skipped.
     func add(
         _ request: TransferRequest, _ options: [String: [String]]
     ) throws(LonghaulError) -> TransferID {
-        guard let id = try enqueue([request]).first ?? nil else {
+        guard let id = try enqueue([request], takesUpFailed: false).first ?? nil else {
             throw LonghaulError(.destinationExists, "the file is there already")
         }
         if options["pause"]?.first == "true" { _ = try queue.pause(.ids([id])) }
@@ -138,15 +139,6 @@ extension ServedQueue {
 
     /// The transfer of a gid.
     func found(_ parameters: RPCParameters) throws(LonghaulError) -> Transfer {
-        let text = try parameters.string(0)
-        let id: TransferID?
-        switch try GID(text) {
-        case .own(let own): id = own
-        case .chosen(let gid): id = try aria.transfer(gid: gid)
-        }
-        guard let id, let transfer = try queue.transfer(id) else {
-            throw LonghaulError(.noSuchTransfer, "GID \(text) is not found")
-        }
-        return transfer
+        try GID(parameters.string(0)).transfer(in: self)
     }
 }

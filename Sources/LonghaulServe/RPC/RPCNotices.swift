@@ -1,38 +1,59 @@
 internal import Longhaul
 
 /// aria2's notices of what happens to transfers. Ends come from the event log; starts and pauses
-/// are seen by comparing two looks at the queue.
+/// are seen by comparing two looks at the queue. A start that no look has seen is told with its
+/// end.
 struct RPCNotices {
     static let names = [
         "aria2.onDownloadStart", "aria2.onDownloadPause", "aria2.onDownloadStop",
         "aria2.onDownloadComplete", "aria2.onDownloadError",
     ]
 
-    /// A transfer at one look.
-    struct Seen: Sendable {
-        var gid: String
-        var state: TransferState
+    /// The unfinished transfers at one look.
+    struct Look: Sendable {
+        struct Seen: Sendable {
+            var gid: String
+            var state: TransferState
+        }
+
+        var transfers: [TransferID: Seen]
+        /// The last event before the look: it knows of that one, and perhaps of later ones.
+        var after: Int64
     }
 
     /// What was seen last; `nil` = nothing was yet.
-    private var known: [TransferID: Seen]?
+    private var known: [TransferID: Look.Seen]?
+    /// The numbers of the ends since the last look, which may be older than they are.
+    private var ends: [TransferID: Int64] = [:]
 
     /// The notices of ends.
-    static func ends(_ news: EventHub.News) -> [String] {
-        news.lines.compactMap { line in
-            guard let id = line.transfer else { return nil }
-            let gid = GID.text(id, chosen: line.gid)
+    mutating func ends(_ news: EventHub.News) -> [String] {
+        var notices: [String] = []
+        for line in news.lines {
+            guard let id = line.transfer else { continue }
+            let name: String
             switch line.type {
-            case "transferCompleted": return text("aria2.onDownloadComplete", gid)
-            case "transferFailed": return text("aria2.onDownloadError", gid)
-            case "transferCancelled": return text("aria2.onDownloadStop", gid)
-            default: return nil
+            case "transferCompleted": name = "aria2.onDownloadComplete"
+            case "transferFailed": name = "aria2.onDownloadError"
+            case "transferCancelled": name = "aria2.onDownloadStop"
+            default: continue
             }
+            let gid = GID.text(id, chosen: line.gid)
+            let wasSeen = known?.removeValue(forKey: id)?.state == .running
+            if !wasSeen, line.type != "transferCancelled" {
+                notices.append(RPCNotices.text("aria2.onDownloadStart", gid))
+            }
+            notices.append(RPCNotices.text(name, gid))
+            ends[id] = line.sequence
         }
+        return notices
     }
 
     /// The notices of starts and pauses since the last look.
-    mutating func changes(to transfers: [TransferID: Seen]) -> [String] {
+    mutating func changes(to look: Look) -> [String] {
+        // One that has ended since then is told already; one that runs again is not known.
+        let transfers = look.transfers.filter { ends[$0.key, default: 0] <= look.after }
+        ends = ends.filter { $0.value > look.after }
         defer { known = transfers }
         guard let known else { return [] }
         return transfers.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { id, seen in
@@ -45,12 +66,14 @@ struct RPCNotices {
         }
     }
 
-    /// The unfinished transfers that are compared.
-    static func seen(in queue: TransferQueue) throws(LonghaulError) -> [TransferID: Seen] {
-        Dictionary(
+    /// Looks at the unfinished transfers.
+    static func seen(in queue: TransferQueue) throws(LonghaulError) -> Look {
+        let last = try queue.lastEventSequence()
+        let transfers = Dictionary(
             try queue.newest([.waiting, .running, .paused]).map {
-                ($0.id, Seen(gid: GID.text($0), state: $0.state))
+                ($0.id, Look.Seen(gid: GID.text($0), state: $0.state))
             }, uniquingKeysWith: { $1 })
+        return Look(transfers: transfers, after: last)
     }
 
     private static func text(_ name: String, _ gid: String) -> String {

@@ -38,17 +38,25 @@ final class RPCOptions: Sendable {
 
     func options(of transfer: Transfer) -> JSONPayload {
         let status = RPCStatus(transfer)
-        var members = globals.withLock { $0 }.compactMapValues { $0.first.map(JSONPayload.string) }
+        var members = shared
         members["dir"] = .string(status.directory)
         members["out"] = .string(status.name)
-        members["continue"] = "true"
         members["allow-overwrite"] = flag(transfer.options.ifExists == .overwrite)
         members["auto-file-renaming"] = flag(transfer.options.ifExists == .rename)
         members["max-download-limit"] = .string("\(transfer.options.limitRate ?? 0)")
         members["max-tries"] = .string(transfer.options.retries.map { "\($0 + 1)" } ?? "0")
+        members["lowest-speed-limit"] = .string("\(transfer.options.minRate ?? 0)")
+        members["timeout"] = .string("\(Int(transfer.options.stallTimeout.rounded(.up)))")
+        members["remote-time"] = flag(transfer.options.remoteTime)
+        members["check-certificate"] = flag(!transfer.options.insecure)
         if case .exactly(let count) = transfer.options.connections {
             members["split"] = .string("\(count)")
+            members["max-connection-per-server"] = .string("\(count)")
         }
+        if let proxy = transfer.options.proxy, Redaction.url(proxy) == proxy {
+            members["all-proxy"] = .string(proxy)
+        }
+        if let cookies = transfer.options.cookiesFrom { members["load-cookies"] = .string(cookies) }
         if let checksum = transfer.checksum {
             members["checksum"] = .string("\(checksum.algorithm.rawValue)=\(checksum.hex)")
         }
@@ -90,11 +98,30 @@ final class RPCOptions: Sendable {
 
     // MARK: - All
 
+    /// What clients show of each download, unless it says otherwise: what was set globally, and
+    /// what holds here where aria2 has its defaults.
+    private var shared: [String: JSONPayload] {
+        let connections = "\(queue.engineLimits.perOrigin ?? Limits.connectionsPerOrigin)"
+        var members: [String: JSONPayload] = [
+            "split": .string(connections), "max-connection-per-server": .string(connections),
+            "max-download-limit": "0", "max-upload-limit": "0", "lowest-speed-limit": "0",
+            "max-tries": "0", "min-split-size": "1048576", "stream-piece-selector": "default",
+            "allow-overwrite": "false", "auto-file-renaming": "true", "remote-time": "false",
+            "check-certificate": "true", "check-integrity": "false", "conditional-get": "false",
+            "file-allocation": "none", "force-save": "false", "parameterized-uri": "false",
+        ]
+        let set = globals.withLock { $0 }
+        members.merge(set.compactMapValues { $0.first.map(JSONPayload.string) }) { $1 }
+        // Whatever a client has set: Longhaul always continues.
+        members["continue"] = "true"
+        return members
+    }
+
     func global() -> JSONPayload {
         let limits = queue.engineLimits
-        var members = globals.withLock { $0 }.compactMapValues { $0.first.map(JSONPayload.string) }
+        var members = shared
         members["dir"] = members["dir"] ?? .string(queue.directories.first)
-        members["continue"] = "true"
+        members["max-overall-upload-limit"] = "0"
         members["max-concurrent-downloads"] = .string("\(limits.running)")
         members["max-overall-download-limit"] = .string("\(limits.rates.bytesPerSecond ?? 0)")
         if let count = limits.perOrigin {

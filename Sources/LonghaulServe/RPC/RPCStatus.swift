@@ -44,16 +44,29 @@ struct RPCStatus {
     var files: JSONPayload {
         [
             [
-                "index": "1", "path": .string(transfer.path), "length": number(total),
+                "index": "1", "path": .string(path), "length": number(total),
                 "completedLength": number(transfer.bytesDone), "selected": "true", "uris": uris,
             ]
         ]
     }
 
-    /// Without secrets, as everywhere.
+    /// Clients delete the file that is told when they remove a download. Until it is complete there
+    /// is none, or another's that is to be replaced; aria2 tells none either before it has begun.
+    /// Then clients show the name that the URL has.
+    private var path: String {
+        if isUpload || transfer.state == .completed { return transfer.path }
+        let isAnothers =
+            transfer.options.ifExists == .overwrite || transfer.error?.code == .destinationExists
+        let isNamedByURL = (try? URLParts(transfer.url)).map { FileNaming.name(from: $0) } == name
+        return isAnothers || isNamedByURL && transfer.bytesDone == 0 ? "" : transfer.path
+    }
+
+    /// Without secrets, as everywhere. The one that was asked is used, others wait for their turn.
     var uris: JSONPayload {
+        let isAsked =
+            transfer.state == .running || transfer.state.hasEnded && transfer.attempts > 0
         let mirrors = transfer.options.mirrors.map { uri($0, "waiting") }
-        return .array([uri(transfer.url, "used")] + mirrors)
+        return .array([uri(transfer.url, isAsked ? "used" : "waiting")] + mirrors)
     }
 
     private func uri(_ url: String, _ status: String) -> JSONPayload {

@@ -178,7 +178,7 @@ final class WebSocketHandler: ChannelInboundHandler {
 
     private func receive(_ news: EventHub.News, _ context: ChannelHandlerContext) {
         guard subscription != nil, context.channel.isWritable else { return }
-        for notice in RPCNotices.ends(news) { write(notice, context) }
+        for notice in notices.ends(news) { write(notice, context) }
         compare(context)
     }
 

@@ -107,6 +107,11 @@ package struct TransferReader {
         try store.access { try GIDRows($0).transfer(of: gid) }
     }
 
+    /// Finds the transfers to which clients have given gids that begin so.
+    package func find(gidPrefix: String, limit: Int) throws(LonghaulError) -> [TransferID] {
+        try store.access { try GIDRows($0).transfers(of: gidPrefix, limit: limit) }
+    }
+
     /// A transfer may still send the snapshot of this path.
     package func hasSnapshot(at path: String) throws(LonghaulError) -> Bool {
         try store.snapshot { try SnapshotRows($0).isInUse(path) }

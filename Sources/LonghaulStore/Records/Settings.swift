@@ -101,6 +101,14 @@ struct GIDRows {
             .map(TransferID.init(rawValue:))
     }
 
+    /// - Parameter prefix: Hexadecimal digits, in lower case.
+    func transfers(of prefix: String, limit: Int) throws -> [TransferID] {
+        try connection.all(
+            "SELECT value FROM setting WHERE key >= ?1 AND key < ?1 || 'g' ORDER BY key LIMIT ?2",
+            key(prefix), limit
+        ) { $0.text(0) }.compactMap { Int64($0) }.map(TransferID.init(rawValue:))
+    }
+
     /// - Throws: `conflict` where another transfer has it.
     func checkIsFree(_ gid: String) throws {
         guard let id = try transfer(of: gid) else { return }
