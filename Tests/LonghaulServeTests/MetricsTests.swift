@@ -1,3 +1,4 @@
+import Foundation
 import LonghaulTestSupport
 import Testing
 
@@ -14,7 +15,7 @@ import Testing
             if words[0] == "#" {
                 if words[1] == "TYPE" {
                     family = words[2]
-                    #expect(["gauge", "histogram"].contains(words[3]), "\(line)")
+                    #expect(["gauge", "histogram", "counter"].contains(words[3]), "\(line)")
                     let known = types.updateValue(words[3], forKey: family)
                     #expect(known == nil, "\(line)")
                 } else {
@@ -31,7 +32,12 @@ import Testing
             let (word, labels) = (name.prefix { $0 != "{" }, name.drop { $0 != "{" })
             let parts = labels.split(separator: "\"")
             #expect(parts.isEmpty || parts.count == 3 && parts[2] == "}", "\(line)")
-            let suffixes = types[family] == "histogram" ? ["_bucket", "_count", "_sum"] : [""]
+            let suffixes =
+                switch types[family] {
+                case "histogram": ["_bucket", "_count", "_sum"]
+                case "counter": ["_total"]
+                default: [""]
+                }
             #expect(suffixes.contains { family + $0 == word }, "\(line)")
             let known = samples.updateValue(number, forKey: String(name))
             #expect(known == nil, "\(line)")
@@ -76,6 +82,47 @@ import Testing
         #expect(found["longhaul_commit_seconds_count", default: 0] > 0, "\(found)")
         #expect(found["longhaul_commit_seconds_sum", default: 0] > 0, "\(found)")
         try await served.stop()
+    }
+
+    /// Counters go on after a restart, and whatever is removed.
+    @Test func countersOnlyRise() async throws {
+        try await LoopbackServer.run { server in
+            let home = try LonghaulHome()
+            var served = try await ServedHome.start(home)
+            for url in [server.url("a.bin?size=100K"), server.url("b.bin?size=1K&status=404")] {
+                _ = try served.send("POST", "/v1/transfers", #"{"url":"\#(url)"}"#)
+            }
+            try Data(count: 5000).write(to: URL(filePath: home.file("up.bin")))
+            let target = server.url("upload/up.bin")
+            let upload = #"{"kind":"upload","url":"\#(target)","source":"up.bin","protocol":"put"}"#
+            _ = try served.send("POST", "/v1/transfers", upload)
+            func read() throws -> [String: Double] {
+                samples(try served.send("GET", "/metrics").body)
+            }
+            try await eventually("all end; \(served.process.errors)") {
+                try served.call("aria2.getGlobalStat")["numStopped"] == "3"
+            }
+            let first = try read()
+            #expect(first["longhaul_received_bytes_total"] == 102_400, "\(first)")
+            #expect(first["longhaul_sent_bytes_total", default: 0] >= 0)
+            #expect(first["longhaul_attempts_total", default: 0] >= 3)
+            #expect(first["longhaul_restarts_total"] == 0)
+            #expect(first["longhaul_failures_total{code=\"notFound\"}"] == 1, "\(first)")
+            #expect(first["longhaul_waits_total{reason=\"backoff\"}"] != nil)
+            #expect(try served.call("aria2.purgeDownloadResult") == "OK")
+            try await served.stop()
+            served = try await ServedHome.start(home)
+            let second = try read()
+            for (name, value) in first where name.contains("_total") {
+                #expect(second[name, default: 0] >= value, "\(name)")
+            }
+            _ = try served.send(
+                "POST", "/v1/transfers", #"{"url":"\#(server.url("c.bin?size=10K"))"}"#)
+            try await eventually("another one") {
+                try read()["longhaul_received_bytes_total"] == 112_640
+            }
+            try await served.stop()
+        }
     }
 
     /// Another process is the engine: its times are not known here.

@@ -2,6 +2,22 @@ import Foundation
 import LonghaulTestSupport
 import Testing
 
+/// The page as it is sent.
+@Suite struct PageTextTests {
+    /// A proxy may serve it below a path of its own; it loads nothing but its data.
+    @Test func itAsksRelativelyToItself() async throws {
+        let served = try await ServedHome.start()
+        let page = try served.send("GET", "/")
+        #expect(page.body.contains("ask(\"v1/"))
+        for absolute in ["\"/v1", "'/v1", "`/v1", "src=", "href=\"/", "href=\"http"] {
+            #expect(!page.body.contains(absolute), "\(absolute)")
+        }
+        #expect(page.body.contains("<link rel=\"icon\" href=\"data:image/svg+xml,"))
+        #expect(page.head.contains("img-src 'self' data:"))
+        try await served.stop()
+    }
+}
+
 /// The page in a browser.
 @Suite(
     .enabled(

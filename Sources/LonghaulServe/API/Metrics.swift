@@ -40,6 +40,7 @@ enum Metrics {
             "longhaul_unfinished_bytes_fetched", "bytes on the wire," + scope, sums.fetched)
         text.family("longhaul_unfinished_attempts", "Attempts" + scope, sums.attempts)
         text.family("longhaul_unfinished_restarts", "Restarts" + scope, sums.restarts)
+        text.addTotals(try served.reviewed.totals())
         let sessions = try queue.sessions()
         text.family(
             "longhaul_waiting_events", "events that are not acknowledged",
@@ -60,7 +61,7 @@ enum Metrics {
     }
 }
 
-/// Writes gauges and histograms: https://prometheus.io/docs/specs/om/open_metrics_spec/
+/// Writes gauges, counters and histograms: https://prometheus.io/docs/specs/om/open_metrics_spec/
 private struct OpenMetricsText {
     private var text = ""
 
@@ -78,6 +79,29 @@ private struct OpenMetricsText {
     mutating func family(_ name: String, _ help: String, _ number: Double) {
         begin(name, help)
         text += "\(name) \(number)\n"
+    }
+
+    /// The counters, which the store keeps: they go on after a restart, whatever is removed.
+    mutating func addTotals(_ totals: [LifetimeTotal: Int64]) {
+        func add(_ name: String, _ help: String, _ total: LifetimeTotal) {
+            begin(name, help, "counter")
+            text += "\(name)_total \(totals[total] ?? 0)\n"
+        }
+        add("longhaul_received_bytes", "body bytes of downloads, on the wire", .received)
+        add("longhaul_sent_bytes", "body bytes of uploads, on the wire", .sent)
+        add("longhaul_attempts", "requests that have ended", .attempts)
+        add("longhaul_restarts", "times that bytes were given up", .restarts)
+        begin("longhaul_failures", "transfers that have failed, by code", "counter")
+        var failures: [String: Int64] = [:]
+        for case (.failures(let code), let count) in totals { failures[code.rawValue] = count }
+        for (code, count) in failures.sorted(by: { $0.key < $1.key }) {
+            text += "longhaul_failures_total{code=\"\(code)\"} \(count)\n"
+        }
+        begin("longhaul_waits", "times that transfers were put back to wait, by reason", "counter")
+        for reason in WaitReason.Reason.allCases {
+            let count = totals[.waits(reason)] ?? 0
+            text += "longhaul_waits_total{reason=\"\(reason.rawValue)\"} \(count)\n"
+        }
     }
 
     mutating func addLaunches(of queue: TransferQueue) throws(LonghaulError) {
