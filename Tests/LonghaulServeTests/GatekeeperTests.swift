@@ -123,7 +123,7 @@ import Testing
 
     @Test(arguments: [
         "127.evil.example:1", "evil.example:1", "127.1:1", "0x7f.0.0.1:1", "[localhost]x:1", ":1",
-        "[]:1", "127.0.0.1:x", "127.0.0.1:99999", "",
+        "[]:1", "127.0.0.1:x", "127.0.0.1:99999", "127.0.0.1:+1", "",
     ])
     func whatIsNotAnAddress(text: String) {
         var options = ServeOptions(directories: ["/d"])

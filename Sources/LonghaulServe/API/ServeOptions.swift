@@ -24,7 +24,7 @@ package struct ServeOptions: Sendable {
     package mutating func listen(_ text: String) throws(LonghaulError) {
         let colon = text.lastIndex(of: ":")
         let number = colon.map { text[text.index(after: $0)...] } ?? text[...]
-        guard let port = UInt16(number) else {
+        guard let port = String(number).decimalValue.flatMap({ UInt16(exactly: $0) }) else {
             throw LonghaulError(
                 .invalidRequest, "--listen: '\(text)' is not understood; it is ADDRESS:PORT")
         }

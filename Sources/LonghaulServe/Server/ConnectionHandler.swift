@@ -155,7 +155,7 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
             stream.start()
             return
         }
-        expect(Limits.servedAnswerSeconds, context)
+        expect(isProven ? Limits.servedAnswerSeconds : service.requestSeconds, context)
         let written: EventLoopFuture<Void>
         if isHead || answer.body.isEmpty {
             written = context.writeAndFlush(wrapOutboundOut(.head(start)))
