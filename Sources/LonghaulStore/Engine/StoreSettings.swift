@@ -49,7 +49,7 @@ package struct StoreSettings {
     package func totals() throws(LonghaulError) -> [LifetimeTotal: Int64] {
         let rows = try store.access {
             try $0.all("SELECT substr(key, 7), value FROM setting WHERE key GLOB 'total.*'") {
-                (name: $0.text(0), value: $0.text(1))
+                (name: $0[0] as String, value: $0[1] as String)
             }
         }
         var totals: [LifetimeTotal: Int64] = [:]

@@ -103,10 +103,10 @@ struct GIDRows {
 
     /// - Parameter prefix: Hexadecimal digits, in lower case.
     func transfers(of prefix: String, limit: Int) throws -> [TransferID] {
-        try connection.all(
+        let found: [String] = try connection.values(
             "SELECT value FROM setting WHERE key >= ?1 AND key < ?1 || 'g' ORDER BY key LIMIT ?2",
-            key(prefix), limit
-        ) { $0.text(0) }.compactMap { Int64($0) }.map(TransferID.init(rawValue:))
+            key(prefix), limit)
+        return found.compactMap { Int64($0) }.map(TransferID.init(rawValue:))
     }
 
     /// - Throws: `conflict` where another transfer has it.
