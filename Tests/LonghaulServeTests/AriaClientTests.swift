@@ -34,6 +34,36 @@ import Testing
         }
     }
 
+    /// As AriaNg does it: with the options that it is told. The bytes that were there are not asked
+    /// for again.
+    @Test func whatComesAgainHasTheBytes() async throws {
+        try await LoopbackServer.run { server in
+            let served = try await ServedHome.start()
+            let url = server.url(
+                "a.bin?size=2M&etag=v&cut=1048576&cuts=1&status=404&statusafter=1&statuses=1")
+            let old = try served.call("aria2.addUri", #"[["\#(url)"],{"out":"a.bin"}]"#)
+            let gid = #"["\#(old.string ?? "")"]"#
+            try await eventually("it fails; \(served.process.errors)") {
+                try served.call("aria2.tellStatus", gid)["status"] == "error"
+            }
+            let held = try served.call("aria2.tellStatus", gid)["completedLength"].string
+            #expect(held.flatMap { Int($0) } ?? 0 > 0)
+            let told = try served.call("aria2.getOption", gid)
+            let options = told.keys.map { "\"\($0)\":\"\(told[$0].string ?? "")\"" }
+            let new = try served.call(
+                "aria2.addUri", "[[\"\(url)\"],{\(options.joined(separator: ","))}]")
+            #expect(new != old && new.string?.count == 16, "\(new)")
+            try await eventually("it has them") {
+                let transfer = try served.send("GET", "/v1/transfers/2").json
+                return transfer["bytesDone"].int ?? 0 >= held.flatMap { Int($0) } ?? 1
+            }
+            #expect(try served.call("aria2.tellStatus", gid)["status"] == "error")
+            #expect(try served.call("aria2.removeDownloadResult", gid) == "OK")
+            #expect(try served.call("aria2.tellStatus", #"["\#(new.string ?? "")"]"#).has("gid"))
+            try await served.stop()
+        }
+    }
+
     @Test func onlyWhatMayBePausedIs() async throws {
         let served = try await ServedHome.start()
         let added = try served.call("aria2.addUri", #"[["http://127.0.0.1:9/a"],{"pause":"true"}]"#)

@@ -82,6 +82,18 @@ extension TransferInserter {
         return nil
     }
 
+    /// Failed transfers of the same file whose bytes the new one inherits; they stay failed.
+    func predecessors(of new: NewTransfer) throws -> [TransferID] {
+        if new.isUpload { return [] }
+        let identity = FetchIdentity(new.request)
+        return try failed(at: new.reservation).filter { id in
+            guard let work = try work(id), !work.isUnreadable, !work.isRearmPending else {
+                return false
+            }
+            return FetchIdentity(work.request) == identity
+        }
+    }
+
     private func isSame(_ request: TransferRequest, _ work: TransferWork) -> Bool {
         guard !work.isUnreadable, request.session.isExactly(work.request.session) else {
             return false

@@ -82,6 +82,7 @@ package final class TransferInserter {
         } else if let holder, !replaced.contains(holder), try !makesRoom(holder, for: new) {
             throw try conflict(new, with: holder)
         }
+        if review?.takesUpFailed == false { replaced += try predecessors(of: new) }
         try cancel(replaced, for: nextID)
         let row = try row(placed, identity: identity, waits: !awaited.isEmpty)
         try TransferDependencies(connection).add(awaited, of: TransferID(rawValue: row.id))
