@@ -52,6 +52,27 @@ struct RequestTests {
         #expect(outcome.head?.effectiveURL == server.url())
     }
 
+    /// What stands before a server gives up a kept connection, and its answer has crossed with the
+    /// request. Over a new connection it is an answer like any other.
+    @Test(arguments: [0, 3, 5]) func aKeptConnectionThatIsGivenUp(length: Int) async throws {
+        let body = Array(repeating: UInt8(ascii: "x"), count: length)
+        let server = try ScriptedServer { request in
+            let isKept = request.connection == 1 && request.path == "/file"
+            if !isKept && request.path != "/late" { return [answer(body: [1, 2])] }
+            return [answer("408 Request Timeout", ["Connection: close"], body: body), .close]
+        }
+        let wire = try Wire()
+        #expect(try await wire.run(wire.request(server.url("/first"), PartFile())).failure == nil)
+        let part = PartFile()
+        let outcome = try await wire.run(wire.request(server.url(), part))
+        #expect(outcome.failure == nil && outcome.head?.status == 200)
+        #expect(part.content == [1, 2])
+        #expect(server.requests.map(\.connection) == [1, 1, 2])
+        let late = try await wire.run(wire.request(server.url("/late"), PartFile()))
+        #expect(late.head?.status == 408)
+        #expect(server.requests.map(\.connection).suffix(2) == [2, 3])
+    }
+
     @Test(arguments: [
         ("X", "a\r\nInjected: b"), ("X", "a\nb"), ("X", "a\u{0}b"), ("X\r\nY", "a"), ("", "a"),
         ("X Y", "a"), ("X:", "a"),

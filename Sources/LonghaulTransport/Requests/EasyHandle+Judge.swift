@@ -17,6 +17,11 @@ extension EasyHandle {
         if let upload = running.request.upload {
             head.isAfterBody = sent.count - sent.held >= upload.content?.length ?? 0
         }
+        if isOfIdleConnection(running, head) {
+            self.running?.connectionsTrustedFor = 0
+            self.running?.hop.answer = .dropped(running.hop.framing)
+            return flow.giveUp()
+        }
         let verdict = running.request.judge(head)
         if isCutOff, verdict == .hold { return }
         if !isCutOff, let framing = betterFraming(running, head, verdict) {
@@ -44,6 +49,14 @@ extension EasyHandle {
         }
         // A redirect that is followed is no fact; another is reported when it ends the request.
         if verdict != .redirect { facts.facts.append(.head(running.request.key, head, verdict)) }
+    }
+
+    /// A server, or a proxy before it, gives up a connection that was idle for too long, and its
+    /// answer has crossed with the request (RFC 9110 §15.5.9): no failure, and asked once more over
+    /// a new one.
+    private func isOfIdleConnection(_ running: RunningRequest, _ head: ResponseHead) -> Bool {
+        head.status == 408 && running.connectionsTrustedFor != 0
+            && curl.number(CURLINFO_NUM_CONNECTS) == 0
     }
 
     /// An interim answer of resumable uploads; the request goes on. Or the refusal of "Expect"
