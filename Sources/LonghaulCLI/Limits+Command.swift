@@ -62,4 +62,6 @@ extension Limits {
     static let followPollSeconds: Double = 1
     /// `job log -f` looks so often for more of a log.
     static let jobLogPollSeconds = 0.1
+    /// Names of hosts or jobs on one line.
+    static let namesShown = 5
 }

@@ -165,6 +165,7 @@ import Testing
         let run = try await jobs.lastRun("j")
         #expect(run["run"] == .null && run["result"] == "failure" && run["expiration"] == "time")
         #expect(try await jobs.run("status", "--json").rows.first?["hostsFailed"] == 1)
+        #expect(try await jobs.run("status").output.contains("the last run failed of j;"))
         try await jobs.end(engine)
     }
 

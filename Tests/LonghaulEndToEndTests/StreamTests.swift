@@ -42,6 +42,32 @@ import Testing
 
     // MARK: - get -o -
 
+    /// Another program has made the pipe non-blocking for all that have it.
+    @Test func aPipeThatDoesNotBlock() async throws {
+        let home = try LonghaulHome()
+        let script = """
+            import fcntl, os, sys, time
+            pipe = os.pipe()
+            fcntl.fcntl(pipe[1], fcntl.F_SETFL, os.O_WRONLY | os.O_NONBLOCK)
+            child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ,
+                file_actions=[(os.POSIX_SPAWN_DUP2, pipe[1], 1)])
+            os.close(pipe[1])
+            time.sleep(1)
+            with os.fdopen(pipe[0], "rb") as stream: data = stream.read()
+            open("out", "wb").write(data)
+            sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            """
+        try Data(script.utf8).write(to: URL(fileURLWithPath: home.file("pass.py")))
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?seed=5&size=3M&etag=v1")
+            let result = try await shell(
+                home, "python3 pass.py $L get -o - '\(url)' < /dev/null"
+            ).wait()
+            #expect(result.status == 0, "\(result.errors)")
+            try server.expected(url).verify(file: home.file("out"))
+        }
+    }
+
     @Test(arguments: [
         "size=3M&etag=v1", "size=3M&etag=v1&cut=1M&cuts=2", "size=3M&cut=1M&cuts=1",
         "size=3M&etag=v1&ignorerange&cut=1M&cuts=1", "size=1M&nolength", "size=20K", "size=0",

@@ -40,14 +40,15 @@ import Testing
             typed: ["get", "http://127.0.0.1:9/g", "-o", "f"], status: 5,
             says: """
                 longhaul: /DIR/f is already the destination of transfer 1, which \
-                `longhaul resume 1` goes on with; choose another one, or cancel that transfer first
+                `longhaul resume 1` goes on with; choose another one, give --if-exists rename, or cancel that \
+                transfer first
 
                 """, code: "conflict"),
         Row(
             typed: ["get", "http://h/g?token=1", "http://h/g?token=2"], status: 5,
             says: """
                 longhaul: /DIR/g is already the destination of http://h/g?token=REDACTED \
-                earlier in the same batch; give each a name of its own
+                earlier in the same batch; give each a name of its own, or --if-exists rename
 
                 """, code: "conflict"),
         Row(

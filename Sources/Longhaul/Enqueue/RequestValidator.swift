@@ -59,6 +59,8 @@ struct RequestValidator {
             request.options.continued = try RequestValidator.continued(destination)
         } else if exists {
             switch request.options.ifExists {
+            // The server has the last word about the name.
+            case .fail where request.options.remoteName: break
             case .fail:
                 throw RequestValidator.occupied(destination)
             case .skip: return .skip(destination)
@@ -73,7 +75,13 @@ struct RequestValidator {
 
     /// The part of a file that another program has left. A link is not followed.
     private static func continued(_ path: String) throws(LonghaulError) -> ContinuedFile {
-        guard let file = FileInspection.file(at: path) else { throw occupied(path) }
+        guard let file = FileInspection.file(at: path) else {
+            guard FileInspection.kind(at: path) == .link else { throw occupied(path) }
+            throw LonghaulError(
+                .destinationExists,
+                "\(path) is a symbolic link, and what is continued is replaced; give the path of "
+                    + "the file itself with --continue")
+        }
         return ContinuedFile(
             path: path, device: file.identity.device, inode: file.identity.inode,
             birth: file.identity.birth, size: file.size, touched: file.touched.milliseconds)
@@ -262,7 +270,7 @@ struct RequestValidator {
                 throw LonghaulError(
                     .invalidRequest,
                     "\(destination) is a device, a pipe or a socket, not a regular file; "
-                        + "give a file")
+                        + "give a file, or write to the standard output with `get -o -`")
             case nil:
                 throw refusal(
                     SystemFailure(

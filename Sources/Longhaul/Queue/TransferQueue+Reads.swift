@@ -111,10 +111,14 @@ private struct StatusReader {
         let waiting = engine == nil ? running : view.surplus
         counts[.running] = running - waiting
         counts[.waiting, default: 0] += waiting
-        return QueueStatus(
-            engine: engine, counts: counts, hostsFailed: try queue.store.hosts.failing().count,
+        let failing = try queue.store.hosts.failing()
+        var status = QueueStatus(
+            engine: engine, counts: counts, hostsFailed: failing.count,
             bytesPerSecond: rates.reduce(0, +),
             nextWake: engine == nil ? nil : try nextWake(info.nextWake))
+        status.failingJobs = failing.filter { $0.settings.job != nil }.map(\.name)
+        status.failingHosts = failing.filter { $0.settings.job == nil }.map(\.name)
+        return status
     }
 
     /// The engine notes when it looks at transfers again; when it starts hosts follows from what

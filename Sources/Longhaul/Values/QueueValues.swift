@@ -91,6 +91,10 @@ public struct QueueStatus: Sendable {
     public var counts: [TransferState: Int]
     /// Hosts whose last launch failed.
     public var hostsFailed = 0
+    /// The names of those that are no jobs.
+    public var failingHosts: [String] = []
+    /// The names of jobs whose last run failed.
+    public var failingJobs: [String] = []
     /// Bytes per second of all transfers together, over the last seconds.
     public var bytesPerSecond: Double
     /// When the engine acts next by itself; `nil` = not known, or none runs.

@@ -38,10 +38,12 @@ struct Status: ConsoleCommand {
         }
         let counts = counts(of: TransferState.allCases, in: status)
         lines.append("Transfers:  " + (counts ?? "none"))
-        if status.hostsFailed > 0 {
+        if let names = names(status.failingHosts) {
             lines.append(
-                "Hosts:      \(Units.count(status.hostsFailed)) failed when last launched, or jobs;"
-                    + " `longhaul doctor` names them")
+                "Hosts:      the last launch failed of \(names); `longhaul doctor` says more")
+        }
+        if let names = names(status.failingJobs) {
+            lines.append("Jobs:       the last run failed of \(names); `longhaul job log` has why")
         }
         lines.append("Rate:       " + Units.rate(status.bytesPerSecond))
         if let wake = status.nextWake {
@@ -51,6 +53,14 @@ struct Status: ConsoleCommand {
             lines.append("Configured: \(TerminalText.shown(path))")
         }
         return lines
+    }
+
+    /// The first few of them; `nil` = there are none.
+    private static func names(_ all: [String]) -> String? {
+        if all.isEmpty { return nil }
+        let rest = all.count - Limits.namesShown
+        return all.prefix(Limits.namesShown).map { TerminalText.shown($0) }.joined(separator: ", ")
+            + (rest > 0 ? " and \(Units.count(rest)) more" : "")
     }
 
     /// Such as `2 running, 1 paused`; `nil` = there are none in these states.

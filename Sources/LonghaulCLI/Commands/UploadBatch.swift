@@ -203,7 +203,7 @@ struct UploadBatch {
 
     /// A file that should have been sent and could not be read is no success.
     private func status(_ status: ExitStatus) -> ExitStatus {
-        let isMissed = passedOver.contains { $0.why == .unreadable || $0.why == .badName }
+        let isMissed = passedOver.contains { $0.why.isFailure }
         return status == .done && isMissed ? .refused : status
     }
 
@@ -223,11 +223,19 @@ struct UploadBatch {
                 }
             } else if index < Limits.notedTransfers {
                 let path = TerminalText.shown(root + item.path)
-                console.say("longhaul: passed over: \(path) \(item.why.text)")
+                sayPassedOver("\(path) \(item.why.text)", isFailure: item.why.isFailure, console)
             }
         }
-        let rest = passedOver.count - Limits.notedTransfers
-        if rest > 0, !console.isJSON { console.say("longhaul: passed over: \(rest) more") }
+        let rest = passedOver.dropFirst(Limits.notedTransfers)
+        if rest.isEmpty || console.isJSON { return }
+        sayPassedOver(
+            "\(rest.count) more", isFailure: rest.contains { $0.why.isFailure }, console)
+    }
+
+    /// `--quiet` hides no failure.
+    private func sayPassedOver(_ what: String, isFailure: Bool, _ console: Console) {
+        let text = "longhaul: passed over: " + what
+        if isFailure { console.complain(text) } else { console.say(text) }
     }
 
     private func summary(recorded: Int, existing: Int) -> UploadSummary {
@@ -275,6 +283,9 @@ private struct UploadSummary {
 }
 
 extension FileTree.Obstacle {
+    /// What should have been sent was not.
+    fileprivate var isFailure: Bool { self == .unreadable || self == .badName }
+
     fileprivate var text: String {
         switch self {
         case .link: "is a symbolic link; --copy-links sends what it leads to"

@@ -224,7 +224,7 @@ package enum OptionText {
     }
 
     static func statuses(_ text: String, _ name: String) throws(LonghaulError) -> [Int] {
-        if text == "none" || text.isEmpty { return [] }
+        if text == "none" { return [] }
         return try text.split(separator: ",", omittingEmptySubsequences: false).map {
             word throws(LonghaulError) in
             guard let status = Int(word.trimmingBlanks) else {

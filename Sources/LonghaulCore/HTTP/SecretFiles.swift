@@ -24,7 +24,9 @@ package struct SecretFiles: Hashable, Sendable {
     ) throws(SecretFileProblem) -> RequestSecrets {
         func lines(_ path: String?) throws(SecretFileProblem) -> [(number: Int, text: String)] {
             guard let path else { return [] }
-            guard let all = try text(path) else { throw .missing(path) }
+            guard var all = try text(path) else { throw .missing(path) }
+            // Editors of Windows put a byte order mark first.
+            if all.unicodeScalars.first == "\u{FEFF}" { all.unicodeScalars.removeFirst() }
             // A Swift character may be both bytes of a line end.
             let lines = all.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
             return lines.enumerated().map { ($0 + 1, String($1)) }
@@ -39,7 +41,7 @@ package struct SecretFiles: Hashable, Sendable {
                     headers ?? "", line: line.number, "is no header field `Name: value`")
             }
         }
-        if let line = try lines(user).first(where: { !$0.text.isEmpty }) {
+        if let line = try lines(user).first(where: { !$0.text.trimmingBlanks.isEmpty }) {
             guard line.text.contains(":") else {
                 throw .malformed(user ?? "", line: line.number, "is not `user:password`")
             }
@@ -47,17 +49,30 @@ package struct SecretFiles: Hashable, Sendable {
         } else if let user {
             throw .malformed(user, line: 1, "is not `user:password`")
         }
-        for line in try lines(cookies) {
+        secrets.cookies = try cookies(try lines(cookies))
+        return secrets
+    }
+
+    /// An odd line, of whatever site, costs none of the others. A file without one good line is no
+    /// cookie file.
+    private func cookies(
+        _ lines: [(number: Int, text: String)]
+    ) throws(SecretFileProblem) -> [Cookie] {
+        var (found, firstBad): ([Cookie], Int?) = ([], nil)
+        for line in lines {
             let isMarked = line.text.hasPrefix(Cookie.httpOnlyPrefix)
             if !isMarked, isComment(line.text) { continue }
-            guard let cookie = Cookie(line.text) else {
-                throw .malformed(
-                    cookies ?? "", line: line.number,
-                    "has not the seven fields of a Netscape cookie file")
+            if let cookie = Cookie(line.text) {
+                found.append(cookie)
+            } else {
+                firstBad = firstBad ?? line.number
             }
-            secrets.cookies.append(cookie)
         }
-        return secrets
+        if found.isEmpty, let firstBad {
+            throw .malformed(
+                cookies ?? "", line: firstBad, "has not the seven fields of a Netscape cookie file")
+        }
+        return found
     }
 
     private func isComment(_ line: String) -> Bool {

@@ -95,7 +95,7 @@ extension Validator {
     var modified: Timestamp? {
         let epoch = Timestamp(milliseconds: 0)
         return lastModified.flatMap { HTTPDate.parse($0, now: epoch) }.flatMap {
-            $0 > epoch ? $0 : nil
+            $0 >= epoch ? $0 : nil
         }
     }
 }

@@ -46,6 +46,10 @@ package enum CommandStream {
         while true {
             let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
             if count >= 0 { return count }
+            if errno == EAGAIN {
+                try wait(for: POLLIN, descriptor)
+                continue
+            }
             // A caught signal does not end the input, unless it asks the command to stop.
             if errno != EINTR || Signals.received != nil { throw .last("read", "") }
         }
@@ -59,8 +63,22 @@ package enum CommandStream {
             let count = Glibc.write(
                 descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
             if count > 0 { rest = rest.dropFirst(count) }
+            if count < 0, errno == EAGAIN {
+                try wait(for: POLLOUT, descriptor)
+                continue
+            }
             // A signal to stop ends the wait for a reader, too.
             if count < 0, errno != EINTR || Signals.received != nil { throw .last("write", "") }
+        }
+    }
+
+    /// Another program that has the same pipe may have made it non-blocking for all.
+    private static func wait(
+        for event: Int32, _ descriptor: Int32
+    ) throws(SystemFailure) {
+        var entry = pollfd(fd: descriptor, events: Int16(event), revents: 0)
+        if poll(&entry, 1, -1) < 0, errno != EINTR || Signals.received != nil {
+            throw .last("poll", "")
         }
     }
 

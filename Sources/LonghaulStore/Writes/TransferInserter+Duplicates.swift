@@ -56,7 +56,7 @@ extension TransferInserter {
         }
     }
 
-    private func equals(
+    func equals(
         of request: TransferRequest, _ key: Int64
     ) throws -> [(id: TransferID, request: TransferRequest)] {
         // Earlier items of the batch count too.

@@ -61,7 +61,8 @@ package final class TransferInserter {
         try review?.admit(new.request)
         let gid = new.request.options.gid
         if let gid { try GIDRows(connection).checkIsFree(gid) }
-        let holder = try holder(of: new.reservation)
+        var holder = try holder(of: new.reservation)
+        if holder != nil, new.hasProvisionalName { holder = try twin(of: new) ?? holder }
         if let (id, destination) = try repeated(new, holder: holder) {
             return .existing(id, destination: destination)
         }
@@ -80,7 +81,8 @@ package final class TransferInserter {
                 placed = try freeName(for: new, isTaken: isTaken)
             }
         } else if let holder, !replaced.contains(holder), try !makesRoom(holder, for: new) {
-            throw try conflict(new, with: holder)
+            guard new.hasProvisionalName else { throw try conflict(new, with: holder) }
+            placed = try freeName(for: new, isTaken: isTaken)
         }
         if review?.takesUpFailed == false { replaced += try predecessors(of: new) }
         try cancel(replaced, for: nextID)
@@ -204,7 +206,7 @@ package final class TransferInserter {
                     ? "\(path) goes to \(Redaction.url(url)) already, earlier in the same"
                         + " batch; leave one out"
                     : "\(path) is already the destination of \(Redaction.url(url)) earlier"
-                        + " in the same batch; give each a name of its own")
+                        + " in the same batch; give each a name of its own, or --if-exists rename")
         }
         if isUpload {
             return LonghaulError(
@@ -214,6 +216,21 @@ package final class TransferInserter {
                 transferID: holder)
         }
         return LonghaulError.taken(path, by: holder)
+    }
+
+    /// The transfer that has asked for the same before, under a numbered name: of several whose
+    /// URLs end alike, only the first has the name that the URL gives.
+    private func twin(of new: NewTransfer) throws -> TransferID? {
+        let key = IdentityKey.of(new.request.url, origin: try originID(new.origin))
+        let directory = FileNaming.directory(of: new.path)
+        for (id, request) in try equals(of: new.request, key)
+        where request.options.remoteName && request.session.isExactly(new.request.session)
+            && request.url.isExactly(new.request.url)
+        {
+            let path = try WorkRecord.find(id, connection)?.path ?? ""
+            if FileNaming.directory(of: path).isExactly(directory) { return id }
+        }
+        return nil
     }
 
     private func freeName(
@@ -286,8 +303,8 @@ extension LonghaulError {
         LonghaulError(
             .conflict,
             "\(destination) is already the destination of transfer \(holder), which"
-                + " `longhaul resume \(holder)` goes on with; choose another one, or cancel"
-                + " that transfer first", transferID: holder)
+                + " `longhaul resume \(holder)` goes on with; choose another one, give"
+                + " --if-exists rename, or cancel that transfer first", transferID: holder)
     }
 }
 

@@ -13,6 +13,9 @@ package struct NewTransfer: Sendable {
     /// The snapshot that an upload sends in place of the user's file.
     package var snapshot: OrphanedPart?
 
+    /// The server names the file in the end: another one may have the name that the URL gives.
+    var hasProvisionalName: Bool { request.options.remoteName && !isUpload }
+
     /// A download.
     ///
     /// - Parameter realPath: The destination without links; `nil` = it has none.

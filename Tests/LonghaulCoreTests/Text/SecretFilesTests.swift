@@ -20,7 +20,7 @@ import Testing
             "Authorization: Bearer a:b\r\n\r\n# a comment\nX:  y ",
             ["Authorization=Bearer a:b", "X=y"]
         ),
-        ("", []),
+        ("", []), ("\u{FEFF}A: b\n \t\nC: d", ["A=b", "C=d"]),
     ])
     func headers(_ text: String, _ expected: [String]) throws {
         #expect(
@@ -36,7 +36,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [("me:a b:c\n", "me:a b:c"), ("\r\nme:\r\nmore", "me:")])
+    @Test(arguments: [
+        ("me:a b:c\n", "me:a b:c"), ("\r\nme:\r\nmore", "me:"), ("\u{FEFF} \n\tme:a", "\tme:a"),
+        ("\u{FEFF}me:a", "me:a"),
+    ])
     func users(_ text: String, _ expected: String) throws {
         #expect(try read(user: text).get().user == expected)
     }
@@ -59,6 +62,15 @@ import Testing
     func cookies(_ line: String, _ host: String, _ isFor: Bool) throws {
         let cookies = try read(cookies: "# Netscape\n\n\(line)\n").get().cookies
         #expect(cookies.map { $0.mayGo(to: host) } == [isFor])
+    }
+
+    /// One odd line costs none of the others.
+    @Test(arguments: [
+        "odd\n.h\tTRUE\t/\tFALSE\t0\tn\tv", ".h\tTRUE\t/\tFALSE\t0\tn\tv\na b c\n\n",
+        "\u{FEFF}.h\tTRUE\t/\tFALSE\t0\tn\tv\n\tTRUE\t/",
+    ])
+    func oddCookies(_ text: String) throws {
+        #expect(try read(cookies: text).get().cookies.map { $0.mayGo(to: "h") } == [true])
     }
 
     @Test(arguments: [
