@@ -169,6 +169,15 @@ package enum Limits {
     /// After a pause that a server asked for, others go first: one that was refused may be refused
     /// again.
     package static let afterPauseSeconds = 1.0...3.0
+    /// Refusals of the same credentials by an origin, after which no other transfer asks with them.
+    static let refusalsOfCredentials = 3
+    /// Pause between two looks at files of secrets that were refused. Longer than the back-offs
+    /// that `run` waits for.
+    package static let secretsCheckSeconds: Double = 90
+    /// Tries after a 401 where the secrets stand in files, which may just be renewed.
+    package static let renewalRetries = 2
+    /// Tries to give a file its name while another program has that name in use.
+    package static let busyRetries = 8
 
     /// How often a transfer that found the disk full looks again.
     package static let storageCheckSeconds: Double = 30

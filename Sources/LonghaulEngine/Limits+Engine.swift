@@ -21,6 +21,8 @@ extension Limits {
     /// After a disk was found full, each transfer checks for room for so long: longer than it takes
     /// until the transfer that found it full checks again.
     static let spaceIsShortSeconds = 2 * storageCheckSeconds
+    /// Share of the limit for all transfers, from which on it counts as used up.
+    static let usedRateShare = 0.8
 
     // Prefetching.
     /// How long a transfer that was made ready may wait for its connection.

@@ -57,9 +57,9 @@ public final class TransferQueue: Sendable {
     }
 
     /// Lets paused transfers go on, and tries failed ones again from the bytes that are kept. Of
-    /// those selected by their ids, what waits out a back-off, or for room, is tried now (BITS:
-    /// `Resume`); a `Retry-After` stays. A completed one stays as it is, which is no error
-    /// (``ChangeOutcome/Remark/isCompleted``).
+    /// those selected by their ids, what waits out a back-off or a pause that its server has asked
+    /// for, or for room, is tried now (BITS: `Resume`). A completed one stays as it is, which is no
+    /// error (``ChangeOutcome/Remark/isCompleted``).
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`. Refusals are in the outcomes.
     public func resume(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {

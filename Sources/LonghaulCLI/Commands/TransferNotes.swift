@@ -97,21 +97,21 @@ extension WaitReason {
     var isSetAsideByNow: Bool {
         switch reason {
         case .earliestBegin, .window, .power, .battery, .unmetered, .idle, .saver: true
-        case .network, .backoff, .originCooldown, .storage, .concurrency, .originLimit, .engine,
-            .input, .host, .trigger, .transfers:
+        case .backoff: nextCheck != nil
+        case .originCooldown: nextCheck != nil || required == WaitReason.otherCredentials
+        case .network, .storage, .concurrency, .originLimit, .engine, .input, .host, .trigger,
+            .transfers:
             false
         }
     }
 
-    /// A condition of the transfer or a pause that its server has asked for. `resume` ends the
-    /// others, and an engine takes a moment to carry that out.
+    /// A condition of the transfer. `resume` ends the others, and an engine takes a moment to carry
+    /// that out.
     fileprivate var outlastsResume: Bool {
         switch reason {
-        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .saver,
-            .originCooldown:
-            true
-        case .backoff: required != nil
-        case .storage, .concurrency, .originLimit, .engine, .input, .host, .trigger, .transfers:
+        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .saver: true
+        case .backoff, .originCooldown, .storage, .concurrency, .originLimit, .engine, .input,
+            .host, .trigger, .transfers:
             false
         }
     }

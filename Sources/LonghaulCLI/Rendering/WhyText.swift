@@ -56,8 +56,8 @@ struct WhyText {
             let failure = current ?? "an attempt failed"
             guard let required else { return [failure] }
             return ["\(failure) and asked for this pause (\(required))"]
-        case .originCooldown where wait.nextCheck != nil:
-            return ["needs a server that answers", current].compactMap { $0 }
+        case .originCooldown:
+            return [required.map { "needs \($0)" }, current].compactMap { $0 }
         case .engine where wait.since == nil: return [current ?? "none runs"]
         case .engine: return [required.map { "needs \($0)" }, current].compactMap { $0 }
         case .storage, .input, .host, .trigger, .transfers:
@@ -67,8 +67,7 @@ struct WhyText {
         case .concurrency, .originLimit:
             return [required.map { "needs \($0)" }, current.map { "there are \($0)" }]
                 .compactMap { $0 }
-        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .saver,
-            .originCooldown:
+        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .saver:
             return [required.map { "needs \($0)" }, current.map { "is \($0)" }]
                 .compactMap { $0 }
         }

@@ -40,4 +40,10 @@ public struct AttemptRecord: Hashable, Codable, Sendable {
 
     /// Nothing has gone wrong with it.
     package var isWell: Bool { ["completed", "stopped", "unchanged"].contains(outcome) }
+
+    /// The server, or a proxy before it, has refused the credentials or what they are to allow.
+    package var isRefusedAccess: Bool {
+        outcome == LonghaulError.Code.unauthorized.rawValue
+            || outcome == LonghaulError.Code.forbidden.rawValue
+    }
 }

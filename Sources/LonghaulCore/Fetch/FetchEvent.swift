@@ -116,6 +116,8 @@ package struct FetchContext: Sendable {
     package var mirrors: [String: OriginMemory] = [:]
     /// Requests that the origin's budget allows this fetch to have at a time.
     package var connectionsAllowed: Int
+    /// All transfers together use what their limit allows: a slow one may be held back by that.
+    package var isHeldBack = false
     /// The turn's randomness, for back-off jitter.
     package var seed: UInt64
 

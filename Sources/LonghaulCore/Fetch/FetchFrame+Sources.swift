@@ -66,11 +66,16 @@ extension FetchFrame {
     ///
     /// - Parameter refusesRanges: An answer has told that no part of the file may be asked for.
     mutating func slowness(refusesRanges: Bool, _ context: FetchContext) -> SourceSpeed? {
+        let options = target.request.options
+        // A transfer that is held back here tells nothing about its source.
+        if context.isHeldBack || options.yields ?? target.request.isDiscretionary {
+            run.recentRate.reset()
+            return nil
+        }
         guard
             let rate = run.recentRate.measure(
                 received: bytes.state.bytesFetched, at: context.now.monotonic)
         else { return nil }
-        let options = target.request.options
         let mayLeave = !refusesRanges && mayLeave(context)
         let floor = options.minRate.flatMap { $0 < options.limitRate ?? .max ? $0 : nil }
         let speed = SourceSpeed.judge(
@@ -89,15 +94,11 @@ extension FetchFrame {
     }
 
     /// A better source may take over, and nothing is lost by that. Each source is left once in a
-    /// run, and the last one is kept. A transfer that holds itself back tells nothing about its
+    /// run, and the last one is kept. A transfer with a limit of its own tells nothing about its
     /// source.
     private func mayLeave(_ context: FetchContext) -> Bool {
         let options = target.request.options
-        if options.limitRate != nil || options.yields ?? target.request.isDiscretionary
-            || !run.sourcesAside.isEmpty
-        {
-            return false
-        }
+        if options.limitRate != nil || !run.sourcesAside.isEmpty { return false }
         guard run.sourcesFailed + 1 < target.sources.count, let validator = bytes.state.validator
         else { return false }
         return validator.length != nil && ownMemory(context)?.ignoresRanges != true

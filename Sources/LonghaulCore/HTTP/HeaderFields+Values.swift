@@ -94,7 +94,9 @@ extension HeaderFields {
             seconds = Int64(value).map(Double.init) ?? .infinity
         } else {
             guard let date = HTTPDate.parse(value, now: now) else { return nil }
-            seconds = date - now
+            // The server goes by its own clock, which may be wrong (RFC 9110 §6.6.1).
+            let sent = single("Date").flatMap { HTTPDate.parse($0, now: now) }
+            seconds = date - (sent ?? now)
         }
         return min(max(seconds, 0), Limits.retryAfterMaximumSeconds)
     }

@@ -40,11 +40,17 @@ extension HeaderFields {
         let limits = values("RateLimit").joined(separator: ",")
         return Self.items(limits).compactMap { name, values in
             guard !others.contains(name), let remaining = values["r"].flatMap({ Int($0) }),
-                let seconds = values["t"].flatMap({ Double($0) }) ?? windows[name],
+                let seconds = values["t"].map({ Self.delta($0) }) ?? windows[name],
                 remaining >= 0, seconds >= 0, seconds.isFinite
             else { return nil }
             return RateLimit(remaining: remaining, resetsIn: seconds)
         }
+    }
+
+    /// Seconds until a window ends. A number above a day is no such time but a date or
+    /// milliseconds, as some servers send.
+    private static func delta(_ text: Substring) -> Double? {
+        Double(text).flatMap { $0 > Limits.retryAfterMaximumSeconds ? nil : $0 }
     }
 
     /// The members of a list of structured fields (RFC 9651 §3.1): names with their parameters,

@@ -104,11 +104,11 @@ package enum FailureTable {
 
     /// Classifies a status that brings no usable body.
     package static func classify(status: Int, retryAfter: Double? = nil) -> Failure {
-        let (kind, code, text) = meaning(ofStatus: status)
+        let (kind, code, text) = meaning(ofStatus: status, asksForTime: retryAfter != nil)
         var error = LonghaulError(code, text)
         error.httpStatus = status
         return Failure(
-            kind, error, retryAfter: kind == .transient ? retryAfter : nil,
+            kind, error, retryAfter: retryAfter,
             blamesOrigin: kind == .transient && status != 425)
     }
 
@@ -141,7 +141,7 @@ package enum FailureTable {
     private static let renewal = "give another URL with `set --url`, then `resume`"
 
     private static func meaning(
-        ofStatus status: Int
+        ofStatus status: Int, asksForTime: Bool
     ) -> (FailureClass, LonghaulError.Code, String) {
         let renew = renewal
         switch status {
@@ -155,6 +155,9 @@ package enum FailureTable {
                 .needsInput, .unauthorized,
                 "the proxy asks for credentials (407); put them into the proxy's URL"
             )
+        // GitHub and others refuse so what they would serve later.
+        case 403 where asksForTime, 429:
+            return (.transient, .clientError, "the server asks for fewer requests (\(status))")
         case 403:
             return (
                 .needsInput, .forbidden,
@@ -166,7 +169,6 @@ package enum FailureTable {
             return (.needsInput, .notFound, "the file is gone from the server (410); \(renew)")
         case 408: return (.transient, .clientError, "the server gave up waiting (408)")
         case 425: return (.transient, .clientError, "the server takes no early data (425)")
-        case 429: return (.transient, .clientError, "the server asks for fewer requests (429)")
         case 500...599: return (.transient, .serverError, "the server failed (\(status))")
         case 400...499:
             return (
@@ -266,21 +268,27 @@ package enum FailureTable {
             kind = .transient
             error = LonghaulError(
                 .io, "the machine is short of memory or file descriptors (errno \(errno))")
+        case 16, 26:  // EBUSY, ETXTBSY
+            kind = .transient
+            error = LonghaulError(
+                .io, "another program has the file in use (errno \(errno)); it is tried again")
         case 5:  // EIO
             kind = .localFault
             error = LonghaulError(.io, "the disk failed (EIO); check it, then `resume`")
         default:
             kind = .localFault
-            let what = words(errno).map { "\($0), errno \(errno)" } ?? "errno \(errno)"
+            let what = errno.errnoWords.map { "\($0), errno \(errno)" } ?? "errno \(errno)"
             error = LonghaulError(
                 .io, "the file could not be written (\(what)); mend that, then `resume`")
         }
         return Failure(kind, error)
     }
+}
 
+extension Int32 {
     /// Words for the errors of disks and mounts that went away.
-    private static func words(_ errno: Int32) -> String? {
-        switch errno {
+    fileprivate var errnoWords: String? {
+        switch self {
         case 6, 19: "no such device"  // ENXIO, ENODEV
         case 22: "the file system does not know how"  // EINVAL
         case 107: "the program behind the mount is gone"  // ENOTCONN

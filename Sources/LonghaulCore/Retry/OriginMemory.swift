@@ -23,6 +23,9 @@ package struct OriginMemory: Hashable, Sendable {
     package var lastFailure: String?
     /// Measured throughput of one transfer, bytes per second, smoothed.
     package var bytesPerSecond: Double?
+    /// Its certificate was accepted once: one that is not later is the fault of a clock or of the
+    /// network rather than of the origin.
+    package var isVerified = false
     /// Upload protocol that the origin speaks; `nil` = not known.
     package var uploads: SpokenUploads?
 
@@ -111,6 +114,15 @@ extension OriginMemory {
     package mutating func endCoolDown(at moment: Timestamp) {
         guard let until = coolDownUntil, until > moment else { return }
         coolDownUntil = max(moment, pauseUntil ?? moment)
+    }
+
+    /// Somebody will not wait: one transfer goes first at this moment, whatever the server has
+    /// asked for. Never sooner than a second after the pause began.
+    package mutating func endPause(at moment: Timestamp) {
+        guard let until = coolDownUntil, until > moment else { return }
+        pauseUntil = nil
+        let earliest = (coolDownSince ?? moment) + Limits.backOffMinimumSeconds
+        coolDownUntil = min(until, max(moment, earliest))
     }
 
     /// A success would change the memory.

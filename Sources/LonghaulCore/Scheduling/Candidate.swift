@@ -81,6 +81,7 @@ package struct Candidate: Hashable, Sendable {
     }
 
     func isBefore(_ other: Candidate, now: Timestamp) -> Bool {
+        if eligibility.runsNow != other.eligibility.runsNow { return eligibility.runsNow }
         let (mine, its) = (slack(now: now), other.slack(now: now))
         if mine != its { return mine < its }
         if waitingSince != other.waitingSince { return waitingSince < other.waitingSince }
@@ -144,7 +145,7 @@ struct Rank: Hashable, Comparable {
         let yields = candidate.eligibility.isDiscretionary && !candidate.isUrgent(now: now)
         level =
             candidate.priority.rawValue + (yields ? Priority.allCases.count : 0)
-            - (candidate.isAged(now: now) ? 1 : 0)
+            - (candidate.isAged(now: now) || candidate.eligibility.runsNow ? 1 : 0)
     }
 
     static func < (left: Rank, right: Rank) -> Bool { left.level < right.level }

@@ -168,6 +168,8 @@ private struct Holds {
         case .idle: "an idle machine"
         case .saver: "no power saving"
         case .input: "an answer from its host"
+        case .originCooldown where wait.required == WaitReason.otherCredentials:
+            "a word about its credentials"
         case .host: "a free host"
         case .trigger: "a change of the machine"
         case .transfers: "the end of other transfers"

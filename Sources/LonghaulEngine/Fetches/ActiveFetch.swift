@@ -40,6 +40,8 @@ final class ActiveFetch {
         let overdueSince: Timestamp?
         /// Bytes that the fetch had received before this engine started it.
         let receivedBefore: Int64
+        /// What it asks its origin with; `nil` = it has no credentials.
+        let credentials: Credentials?
     }
 
     /// The copies that are made of its whole file.
@@ -70,6 +72,18 @@ final class ActiveFetch {
 
     /// The connections that it holds at its origin.
     var connections: Int { counted.connections }
+
+    /// Records what an event tells about its server, see ``Origins/judge(_:_:at:with:)``.
+    func judge(_ step: FetchStep, _ event: FetchEvent, in origins: Origins) -> Bool {
+        if case .head = event { site.hasAnswered = true }
+        return origins.judge(step, event, at: sources.own, with: start.credentials)
+    }
+
+    /// The throughput of its source is judged.
+    var mayBeLeftForItsRate: Bool {
+        let options = machine.target.request.options
+        return options.minRate != nil || !options.mirrors.isEmpty
+    }
 
     /// The leader may begin at another moment than the one with which it was started: back in the
     /// queue, that one counts.

@@ -16,6 +16,8 @@ final class ActiveFetches {
     /// A transfer has found a disk full: until then each one checks for room before its first
     /// request.
     private var spaceIsShortUntil: Instant?
+    /// Bytes per second of all of them together; `nil` = unlimited.
+    var totalRate: Int64?
 
     var count: Int { byID.count }
     var isEmpty: Bool { byID.isEmpty }
@@ -94,6 +96,23 @@ final class ActiveFetches {
     func findSoonestTick(at now: Instant) {
         guard let soonestTick, soonestTick <= now else { return }
         self.soonestTick = byID.values.compactMap(\.status.nextTick).min()
+    }
+
+    /// Those that have not been answered yet and ask the same origin with the same credentials.
+    func unanswered(like entry: ActiveFetch) -> [FetchID] {
+        byID.values.filter {
+            $0 !== entry && $0.sources.own === entry.sources.own && $0.holdsPlace
+                && $0.start.credentials == entry.start.credentials && $0.received == 0
+        }.map(\.id).sorted()
+    }
+
+    // MARK: - The rate of all
+
+    /// They use what their limit allows, or nearly.
+    var areHeldBack: Bool {
+        guard let totalRate else { return false }
+        let rate = byID.values.reduce(0) { $0 + $1.rate.bytesPerSecond }
+        return rate >= Limits.usedRateShare * Double(totalRate)
     }
 
     // MARK: - Full disks

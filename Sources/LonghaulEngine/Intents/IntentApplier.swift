@@ -126,7 +126,11 @@ struct IntentApplier {
         case .rearm(let isSuperseded):
             _ = try tx.transfers.rearm(work.id, now: now.wall)
             try settleDependencies(of: work, tx, &changes)
-            if isSuperseded { changes.isIncomplete = true }
+            if isSuperseded {
+                changes.isIncomplete = true
+            } else if !work.eligibility.waitsForTransfers {
+                try hasten(work, tx, &changes)
+            }
         case .dropBytes: try releaseFetch(of: work, tx, &changes)
         case .adopt:
             guard let entry else { break }
@@ -176,16 +180,23 @@ struct IntentApplier {
         changes.deletions += try tx.fetches.drop(of: work.id, now: now.wall)
     }
 
-    /// A client wants this one to go on now: its server is asked, whatever failed there before.
+    /// A client wants this one to go on now: its server is asked, whatever failed there before and
+    /// whatever pause it has asked for. Credentials that it has refused may be right by now.
     private func hasten(
         _ work: TransferWork, _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws {
+        if changes.hastened.contains(work.origin) { return }
         let site = origins.site(work.origin)
         site.memory = try site.memory ?? tx.origins.memory(of: work.origin)
-        guard case .cooling = site.known.health(at: now.wall) else { return }
-        var memory = site.known
-        memory.endCoolDown(at: now.wall)
-        try tx.origins.save(memory)
+        let isAnyReady = try tx.timers.endWaitsForCredentials(
+            at: work.origin, now: now.wall)
+        if case .cooling = site.known.health(at: now.wall) {
+            var memory = site.known
+            memory.endPause(at: now.wall)
+            try tx.origins.save(memory)
+        } else if site.refused.isEmpty, !isAnyReady {
+            return
+        }
         changes.hastened.insert(work.origin)
     }
 }

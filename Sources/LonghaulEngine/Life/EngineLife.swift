@@ -87,6 +87,7 @@ struct EngineLife {
             if found.bytesPerSecond != rate {
                 rate = found.bytesPerSecond
                 wire.setTotalRate(rate)
+                engine.fetches.totalRate = rate
             }
         }
         guard engine.activeCount > 0, let rateUntil else { return nil }

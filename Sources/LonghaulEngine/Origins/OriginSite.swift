@@ -13,6 +13,8 @@ final class OriginSite {
     private(set) var held = HeldAtOrigin()
     /// The rate at which its transfers have ended lately.
     var pace = PrefetchRate()
+    /// What it has refused to which credentials.
+    var refused = RefusedCredentials()
     /// Tells whether the site is in ``Origins/freed``.
     var isFreed = false
 

@@ -9,6 +9,8 @@ final class Origins {
     private(set) var cooling = CoolingOrigins()
     /// Origins with a place that became free since the last plan.
     private(set) var freed: [OriginSite] = []
+    /// Some have refused credentials: each start is looked at from then on.
+    var haveRefused = false
 
     var all: Dictionary<String, OriginSite>.Values { sites.values }
 
@@ -108,6 +110,14 @@ final class Origins {
 
     /// Cooling origins that a read of the queue has found.
     func setCooling(_ found: CoolingOrigins) { cooling = found }
+
+    /// Somebody wants transfers of these origins to go on now.
+    func hasten(_ names: Set<String>, now: Moment) {
+        for name in names.sorted() {
+            _ = update(name, now: now) { $0.endPause(at: now.wall) }
+            site(name).refused.forget()
+        }
+    }
 
     func forgetCooling() { cooling.forgetAll() }
 

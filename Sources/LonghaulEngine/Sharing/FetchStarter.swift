@@ -5,6 +5,7 @@ internal import LonghaulStore
 /// each start: load a ``StartSnapshot``, decide (``StartDecision``), write.
 struct FetchStarter {
     let sharing: FetchSharing
+    let origins: Origins
 
     private var fetches: ActiveFetches { sharing.fetches }
     private var now: Moment { sharing.now }
@@ -15,6 +16,7 @@ struct FetchStarter {
         _ id: TransferID, session: String, _ tx: borrowing EngineTransaction,
         _ changes: inout TurnChanges
     ) throws -> StartedFetch? {
+        if origins.haveRefused, try isHeldBack(id, tx, &changes) { return nil }
         if try tx.sharing.peers(of: id, limit: 1).isEmpty,
             let (work, state) = try tx.transfers.claim(id, now: now.wall)
         {
@@ -45,6 +47,30 @@ struct FetchStarter {
         }
         if let started { started.kept = try keptFile(for: runners, started.state, tx) }
         return started
+    }
+
+    /// Its server has refused the same credentials to others: it waits for other ones, or fails
+    /// where a command waits for its end.
+    private func isHeldBack(
+        _ id: TransferID, _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
+    ) throws -> Bool {
+        guard let work = try tx.transfers.work(id), work.phase == .queued, work.want == .run,
+            !work.isUnreadable, !changes.hastened.contains(work.origin),
+            let wait = origins.refusal(of: work, now: now.wall)
+        else { return false }
+        changes.starts.arePlacesLeft = true
+        if work.request.options.failOnFullDisk {
+            let numbers = try work.currentNumbers(tx)
+            var error = LonghaulError(.unauthorized, wait.current ?? WaitReason.otherCredentials)
+                .about(id)
+            error.bytesKept = numbers.bytesDone
+            try tx.transfers.fail(id, error: error, numbers: numbers, now: now.wall)
+            changes.starts.refused.append((id, error))
+        } else {
+            try tx.transfers.setQueued(
+                id, readyAt: wait.nextCheck ?? .distantFuture, waitingFor: [wait], now: now.wall)
+        }
+        return true
     }
 
     /// The transfer fails alone: the next one gets its place.

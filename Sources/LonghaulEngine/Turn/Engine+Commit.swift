@@ -77,7 +77,7 @@ extension Engine {
         let plan = TurnPlan.decide(
             try loader.load(tx), schedule.policy, in: machine.snapshot(now: now),
             box: schedule.timeBox(now: now), partFiles: loader.partFiles, now: now.wall)
-        let starter = FetchStarter(sharing: sharing(now: now))
+        let starter = FetchStarter(sharing: sharing(now: now), origins: origins)
         for start in plan.starts {
             guard let started = try starter.start(start.id, session: start.session, tx, &changes)
             else { continue }
@@ -152,10 +152,8 @@ extension Engine {
         _ changes: TurnChanges, stopping stops: Set<TransferID>, now: Moment
     ) {
         let stopped = fetches.all.filter { stops.contains($0.subscribers.leader.id) }
-        for name in changes.hastened.sorted() {
-            _ = origins.update(name, now: now) { $0.endCoolDown(at: now.wall) }
-            schedule.needsPlan = true
-        }
+        origins.hasten(changes.hastened, now: now)
+        if !changes.hastened.isEmpty { schedule.needsPlan = true }
         effects.delete(changes.deletions)
         for started in changes.starts.started + changes.starts.given {
             install(started, now: now)
@@ -188,7 +186,8 @@ extension Engine {
             start: ActiveFetch.Start(
                 session: started.session, identityKey: work.identityKey, at: now.monotonic,
                 overdueSince: started.isOverdue ? now.wall : nil,
-                receivedBefore: started.state.bytesFetched))
+                receivedBefore: started.state.bytesFetched,
+                credentials: Credentials(of: work.request)))
         fetches.insert(entry)
         recount(entry, after: step)
         index.add(entry.id, work.identityKey)

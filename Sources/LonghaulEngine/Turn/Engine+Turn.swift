@@ -60,12 +60,12 @@ extension Engine {
         }
         perform(entry.settleCopy(event, now: now.wall), of: entry, now: now)
         entry.readBoard(effects.files, now: now)
-        if case .head = event { entry.site.hasAnswered = true }
         let before = (
             holdsPlace: entry.holdsPlace, isLetFinish: entry.isLetFinish,
             connections: entry.connections
         )
         var step = entry.machine.handle(event, in: context(entry, now: now))
+        let isRefused = entry.judge(step, event, in: origins)
         if entry.isShared { FanOut.extend(&step, to: entry.subscribers) }
         origins.fold(&step, using: &random, now: now)
         if case .head(_, let head) = event { origins.pace(entry.site, by: head, &step, now: now) }
@@ -88,6 +88,8 @@ extension Engine {
         if entry.stage == .sharing {
             perform(entry.orderCopies(), of: entry, now: now)
         }
+        let alike = isRefused ? fetches.unanswered(like: entry) : []
+        for id in alike { feed(.leave(.requeue), to: id, now: now) }
     }
 
     func perform(_ step: CopyStep, of entry: ActiveFetch, now: Moment) {
@@ -127,6 +129,7 @@ extension Engine {
             now: now, origin: entry.sources.own.known,
             connectionsAllowed: max(1, schedule.limits.perOrigin - others), seed: random.next())
         context.mirrors = entry.sources.mirrors.mapValues(\.known)
+        context.isHeldBack = entry.mayBeLeftForItsRate && fetches.areHeldBack
         return context
     }
 

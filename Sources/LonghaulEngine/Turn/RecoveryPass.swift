@@ -171,8 +171,9 @@ struct RecoveryPass {
             return true
         }
         try tx.transfers.setQueued(id, now: now.wall)
-        // The intent may have changed while no engine ran.
-        try tx.inbox.add(id)
+        // The intent may have changed while no engine ran. One that is wanted still asks nobody to
+        // hurry.
+        _ = try tx.inbox.add(unlessWanted: id)
         return false
     }
 }

@@ -77,6 +77,27 @@ package struct TransferTimers {
             WaitReason.retryAfter, limit)
     }
 
+    /// Makes the transfers of an origin ready that wait for other credentials. Returns whether
+    /// there were any.
+    package func endWaitsForCredentials(at origin: String, now: Timestamp) throws -> Bool {
+        func waiting(_ due: String) -> String {
+            """
+            SELECT id FROM transfer INDEXED BY transferDue \
+            WHERE phase = 0 AND readyAt > 0 AND \(due) \
+            AND originID = (SELECT id FROM origin WHERE name = ?1) \
+            AND json_extract(waitReason, '$[0].required') = ?2
+            """
+        }
+        try connection.run(
+            """
+            UPDATE transfer SET readyAt = 0, waitReason = NULL WHERE id IN (\
+            \(waiting("readyAt = ?3")) UNION ALL \
+            \(waiting("readyAt > ?4 AND readyAt <= ?5")))
+            """, origin, WaitReason.otherCredentials, Timestamp.distantFuture, now,
+            now + Limits.secretsCheckSeconds)
+        return connection.changes > 0
+    }
+
     /// The eligibilities of transfers whose back-offs ``endWaits(for:at:limit:)`` could end, judged
     /// by the first few that are due.
     package func eligibilitiesBackingOff(_ now: Timestamp) throws -> Set<EligibilityKey> {

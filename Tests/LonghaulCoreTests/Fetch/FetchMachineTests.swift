@@ -15,6 +15,7 @@ import Testing
         var isDurable = false
         var origin = OriginMemory(origin: "http://h:80")
         var mirrors: [String: OriginMemory] = [:]
+        var isHeldBack = false
         var now = Moment(wall: receivedAt, monotonic: Instant(nanoseconds: 0))
         private let created: Bool
 
@@ -61,10 +62,27 @@ import Testing
                     created: false))
         }
 
+        /// The next run of a fetch, with its request.
+        init(resuming state: FetchState, _ request: TransferRequest) {
+            created = true
+            machine = FetchMachine(
+                transfer: TransferID(rawValue: 1), request: request, destination: "/d/f",
+                deadline: nil, state: state, firstSerial: 1)
+            take(machine.begin())
+            for mirror in request.options.mirrors {
+                mirrors[mirror] = OriginMemory(origin: mirror)
+            }
+            event(
+                .prepared(
+                    FileIdentity(device: 1, inode: 1), path: "/d/.f.1.longhaul-part",
+                    created: true))
+        }
+
         mutating func event(_ event: FetchEvent) {
             var context = FetchContext(
                 now: now, origin: origin, connectionsAllowed: 6, seed: 1)
             context.mirrors = mirrors
+            context.isHeldBack = isHeldBack
             take(machine.handle(event, in: context))
         }
 

@@ -81,6 +81,21 @@ import Testing
         for case .sync(let token, _, _) in script.effects { script.event(.synced(token: token)) }
     }
 
+    /// What is held back here says nothing about the server.
+    @Test(arguments: ["limit", "yields", "discretionary"])
+    func ownLimitsDoNotCount(how: String) {
+        var script = download {
+            $0.options.minRate = 1000
+            if how == "yields" { $0.options.yields = true }
+            $0.isDiscretionary = how == "discretionary"
+        }
+        script.isHeldBack = how == "limit"
+        #expect(move(&script, rate: 100, seconds: 60) == nil)
+        script.isHeldBack = false
+        // The time before does not count either.
+        if how == "limit" { #expect(move(&script, rate: 100, seconds: 60) ?? 0 >= 30) }
+    }
+
     @Test func aSlowAttemptEndsAsAStalledOne() throws {
         var script = download { $0.options.minRate = 1000 }
         #expect(move(&script, rate: 2000, seconds: 40) == nil)

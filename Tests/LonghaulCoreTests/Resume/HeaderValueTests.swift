@@ -95,13 +95,32 @@ import Testing
         #expect(headers.retryAfter(now: receivedAt) == seconds)
     }
 
+    /// A server whose clock is wrong means the time between its own two dates.
+    @Test(
+        arguments: [
+            ("Tue, 14 Nov 2023 22:14:20 GMT", "Tue, 14 Nov 2023 22:13:50 GMT", 30.0),
+            ("Sat, 01 Jan 2000 00:05:00 GMT", "Sat, 01 Jan 2000 00:00:00 GMT", 300),
+            ("Fri, 01 Jan 2100 00:01:00 GMT", "Fri, 01 Jan 2100 00:00:00 GMT", 60),
+            ("Sat, 01 Jan 2000 00:00:00 GMT", "Sat, 01 Jan 2000 00:05:00 GMT", 0),
+            ("Tue, 14 Nov 2023 22:14:20 GMT", "soon", 60),
+            ("90", "Sat, 01 Jan 2000 00:00:00 GMT", 90),
+        ] as [(String, String, Double)])
+    func retryAfterByTheServersClock(text: String, date: String, seconds: Double) {
+        var headers = HeaderFields()
+        headers["Retry-After"] = text
+        headers["Date"] = date
+        #expect(headers.retryAfter(now: receivedAt) == seconds)
+    }
+
     @Test(
         arguments: [
             (#""default";r=50;t=30"#, "", 0.0, nil), (#""resolvers";r=0;t=87"#, "", 87, 87),
             ("default; r=0; t=5", "", 5, 5), (#""a";r=4;t=10"#, "", 2, nil),
             (#""a";r=0;t=9, "b";r=0;t=60"#, "", 60, 60), (#""a";r=0"#, #""a";q=9;w=70"#, 70, 70),
             (#""a";r=0;t=9"#, #""a";q=9;qu="content-bytes""#, 0, nil), (#""a";r=0"#, "", 0, nil),
-            (#""a";r=0;t=999999"#, "", 86_400, 86_400), (#""a";r=-1;t=9"#, "", 0, nil),
+            (#""a";r=0;t=86400"#, "", 86_400, 86_400), (#""a";r=0;t=1700000060"#, "", 0, nil),
+            (#""a";r=4;t=900000"#, "", 0, nil), (#""a";r=0;t=86401"#, #""a";q=9;w=70"#, 0, nil),
+            (#""a";r=-1;t=9"#, "", 0, nil),
             ("limit=100, remaining=0, reset=9", "", 0, nil), ("", "", 0, nil),
         ] as [(String, String, Double, Double?)])
     func rateLimits(text: String, policy: String, pause: Double, wait: Double?) {

@@ -1,4 +1,4 @@
-import LonghaulCore
+@testable import LonghaulCore
 import Testing
 
 @Suite struct FailureTableTests {
@@ -26,13 +26,31 @@ import Testing
         (600, .transient, .serverError),
     ])
     func status(status: Int, kind: FailureClass, code: LonghaulError.Code) {
-        let failure = FailureTable.classify(status: status, retryAfter: 5)
+        let failure = FailureTable.classify(status: status)
         #expect(failure.kind == kind)
         #expect(failure.error.code == code)
         #expect(failure.error.httpStatus == status)
         #expect(failure.error.retryable == (kind == .transient))
-        #expect(failure.retryAfter == (kind == .transient ? 5 : nil))
+        #expect(failure.retryAfter == nil)
         #expect(failure.error.message.contains("\(status)"))
+    }
+
+    /// A time to wait makes a 403 one that passes; of other refusals it counts only where the user
+    /// has them tried again.
+    @Test(
+        arguments: [
+            (403, FailureClass.transient, true), (429, .transient, true), (503, .transient, true),
+            (401, .needsInput, false), (404, .needsInput, false), (409, .permanent, false),
+        ] as [(Int, FailureClass, Bool)])
+    func timeToWait(status: Int, kind: FailureClass, blames: Bool) {
+        let failure = FailureTable.classify(status: status, retryAfter: 5)
+        #expect(failure.kind == kind)
+        #expect(failure.retryAfter == 5)
+        #expect(failure.blamesOrigin == blames)
+        #expect(failure.error.retryable == (kind == .transient))
+        let retried = failure.passing(for: [status])
+        #expect(retried.kind == .transient)
+        #expect(retried.retryAfter == 5)
     }
 
     @Test(
@@ -47,6 +65,8 @@ import Testing
             (2, .localFault, .io),
             (116, .localFault, .io),
             (24, .transient, .io),
+            (16, .transient, .io),
+            (26, .transient, .io),
             (4, .transient, .io),
             (12_345, .localFault, .io),
         ] as [(Int32, FailureClass, LonghaulError.Code)])

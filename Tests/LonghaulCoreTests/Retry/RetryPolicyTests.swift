@@ -258,6 +258,25 @@ struct Gain: Hashable, Sendable {
         #expect(origin.health(at: now + 2) == .cooling(until: now + 61))
     }
 
+    /// A person does not wait: one transfer goes first, a second after the refusal at the earliest.
+    @Test func somebodyWhoWillNotWaitEndsEachPause() {
+        var origin = OriginMemory(origin: "http://h:80")
+        origin.endPause(at: now)
+        #expect(origin == OriginMemory(origin: "http://h:80"))
+        fail(&origin, FailureTable.classify(status: 403, retryAfter: 900_000))
+        origin.endPause(at: now + 0.3)
+        #expect(origin.health(at: now + 0.3) == .cooling(until: now + 1))
+        #expect(origin.health(at: now + 1) == .probing)
+        fail(&origin, FailureTable.classify(status: 429, retryAfter: 60), after: 2)
+        #expect(origin.health(at: now + 3) == .cooling(until: now + 62))
+        origin.endPause(at: now + 10)
+        #expect(origin.health(at: now + 10) == .probing)
+        origin.afterSuccess(now: now + 11)
+        origin.pause(for: 3600, now: now + 11)
+        origin.endPause(at: now + 20)
+        #expect(origin.health(at: now + 20) == .probing)
+    }
+
     /// A clock that was set back a day makes no pause of a day of a minute.
     @Test func aPauseThatWasAskedForAndAClockThatIsSetBack() {
         var origin = OriginMemory(origin: "http://h:80")
