@@ -183,6 +183,8 @@ extension DownloadMachine {
     }
 
     private func leaving(after fault: LocalFault) -> FetchLeaving {
-        wire.frame.target.leaving(after: fault, bytesKept: have.count)
+        var fault = fault
+        if fault.isBusy, state.fruitlessAttempts >= Limits.busyRetries { fault.isPassing = false }
+        return wire.frame.target.leaving(after: fault, bytesKept: have.count)
     }
 }

@@ -112,13 +112,16 @@ extension DownloadMachine {
         _ wanted: Checksum, actual: String, keptAt: String, _ context: FetchContext
     ) {
         // Another server may have brought what is wrong: the file's own URL gets its chance, once.
+        let sources = wire.frame.target.sources.count
         let isOfSeveral = !wire.isAtOwnOrigin || state.validator?.isOfSeveral == true
-        let mayBegin = isOfSeveral && !state.isDigestRefuted
-        if mayBegin {
-            wire.frame.bytes.state.source = wire.frame.target.sources.count - 1
-            wire.frame.void(.digestDiffers)
-        }
+        let isForOwnURL = isOfSeveral && !state.isDigestRefuted
+        // Then each mirror in its turn. Sources that fail meanwhile do not lead round for ever.
+        let isAnyLeft = state.source % sources + 1 < sources && state.restarts <= sources
+        let mayBegin = isForOwnURL || isAnyLeft
+        if isForOwnURL { wire.frame.bytes.state.source = sources - 1 }
+        if mayBegin { wire.frame.void(.digestDiffers) }
         wire.frame.bytes.forgetAll()
+        wire.frame.bytes.state.isDigestRefuted = true
         wire.frame.bytes.state.partPath = keptAt
         stage = .settling
         let why = wire.frame.target.mismatch(wanted, actual: actual, keptAt: keptAt)

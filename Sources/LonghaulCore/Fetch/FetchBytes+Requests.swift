@@ -34,6 +34,8 @@ extension FetchBytes {
             from: start, to: end, held: have, validator: state.validator, origin: origin,
             scheme: scheme)
         if ask.proof != .nothingHeld { ask.heldCoding = state.contentCoding }
+        // A cache may hold what was found to be wrong.
+        ask.bypassesCaches = state.isDigestRefuted
         return ask
     }
 

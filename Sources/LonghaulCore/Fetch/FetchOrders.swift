@@ -16,6 +16,8 @@ package struct PartOrder: Hashable, Sendable {
     package var heldEnd: Int64 = 0
     /// Known only from what the user expects.
     package var isNeedExpected = false
+    /// A write has found the disk full before: what it says of its room is believed.
+    package var isRoomBelieved = false
     /// Discretionary: the disk and its cache belong to others first.
     package var isBackground = false
     /// See ``Subscriber/partSuffix``.
@@ -45,6 +47,7 @@ package struct PartOrder: Hashable, Sendable {
         held = bytes.have.count
         heldEnd = bytes.have.ranges.last?.upperBound ?? 0
         assert(held <= heldEnd, "what is held ends with its last byte")
+        isRoomBelieved = target.lastError?.code == .noSpace
         isBackground = target.request.isDiscretionary
         disk = bytes.state.partDisk
         partSuffix = target.partSuffix

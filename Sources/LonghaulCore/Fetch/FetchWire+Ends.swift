@@ -39,7 +39,10 @@ extension FetchWire {
     /// While the fetch moves: what is asked instead, or what else there is to do.
     mutating func next(after ended: EndedRequest, _ context: FetchContext) -> WireOutcome? {
         let segment = ended.segment
-        let failure = segment.ask.isAside ? frame.settleAside(ended, context) : ended.failure
+        let failure =
+            segment.ask.isAside
+            ? frame.settleAside(ended, context)
+            : ended.failure.map { frame.weighed($0, of: segment.url, context) }
         frame.bytes.learnEnd(ended)
         if frame.bytes.isWhole, fromZero == nil, failure == nil || failure?.kind == .transient {
             return wholeOnWire(context)

@@ -9,6 +9,7 @@ extension FetchWire {
         heard(index, at: context.now.monotonic)
         segments[index].judgement = judgement
         if !segment.ask.isAside { frame.run.lastHTTPVersion = head.httpVersion }
+        frame.noteIdentity(of: segment.url, context)
         frame.step.writes +=
             frame.memory(of: segment.url, context)?
             .writes(after: head, judgement, segment.ask, now: context.now.wall) ?? []

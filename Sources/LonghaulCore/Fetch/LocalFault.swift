@@ -4,6 +4,8 @@ package struct LocalFault: Hashable, Sendable {
     package var message: String
     /// The machine is short of something for a moment: tried again with back-off.
     package var isPassing: Bool
+    /// Another program has the name of the file in use: that may last.
+    package var isBusy = false
     /// Mount point of the disk that holds the part file, if it is not mounted.
     package private(set) var unmounted: String?
     /// End of the part file by now: it was cut off, and the bytes held behind it are gone.

@@ -86,7 +86,7 @@ package struct UploadMachine: Sendable {
         switch event {
         case .opened(let version): opened(version, context)
         case .prepareFailed(let fault): notOpened(fault, context)
-        case .head(let key, let head): wire.head(key, head)
+        case .head(let key, let head): wire.head(key, head, context)
         case .interim(let key, let head): wire.interim(key, head, context)
         case .ended(let key, let end): ended(key, end, context)
         case .leave(let departure): depart(departure, context)
@@ -339,8 +339,8 @@ package struct UploadMachine: Sendable {
     }
 
     private mutating func leave(after failure: Failure, _ context: FetchContext) {
-        let target = wire.frame.target
-        leave(target.leaving(afterUpload: failure, bytesKept: held), context)
+        let failure = wire.frame.weighed(failure, of: wire.request.url, context)
+        leave(wire.frame.target.leaving(afterUpload: failure, bytesKept: held), context)
     }
 
     /// Asks on, or leaves if that is wanted by now.

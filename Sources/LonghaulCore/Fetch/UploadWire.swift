@@ -101,8 +101,9 @@ struct UploadWire: Sendable {
         frame.step.durable = frame.step.durable || isCostly || !exchange.body.mayRepeat
     }
 
-    mutating func head(_ key: SegmentKey, _ head: ResponseHead) {
+    mutating func head(_ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext) {
         guard let index = requests.firstIndex(where: { $0.key == key }) else { return }
+        frame.noteIdentity(of: request.url, context)
         requests[index].head = head
         frame.run.lastHTTPVersion = head.httpVersion
     }

@@ -61,6 +61,8 @@ package enum OriginLesson: Hashable, Sendable {
     case honoursIfRange
     /// Upload protocol that the origin speaks; `nil` = to be found out again.
     case uploads(SpokenUploads?)
+    /// Its certificate was accepted.
+    case verified
 }
 
 extension OriginMemory {
@@ -73,6 +75,7 @@ extension OriginMemory {
             ignoresRanges = false
             mishandlesIfRange = false
         case .uploads(let spoken): uploads = spoken
+        case .verified: isVerified = true
         }
     }
 }

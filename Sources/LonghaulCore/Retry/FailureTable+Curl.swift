@@ -140,7 +140,12 @@ extension FailureTable {
             return Row(
                 kind: .transient, code: .tls, what: "the TLS handshake broke off",
                 blamesOrigin: true)
-        case 51, 60:  // PEER_FAILED_VERIFICATION (51 before 7.62)
+        // PEER_FAILED_VERIFICATION (51 before 7.62); OpenSSL's words, then those of GnuTLS
+        case 51 where text.tellsOfTheFuture, 60 where text.tellsOfTheFuture:
+            return Row(
+                kind: .transient, code: .tls, what: "the server's certificate is not valid yet",
+                advice: "check this machine's clock", blamesOrigin: true)
+        case 51, 60:
             return Row(
                 kind: .permanent, code: .tls, what: "the server's identity could not be verified",
                 advice: "give its authority with --cacert if it is to be trusted")
@@ -253,6 +258,14 @@ extension FailureTable {
                 kind: .transient, code: .io, what: "the machine is short of memory or descriptors")
         default: return nil
         }
+    }
+}
+
+extension String {
+    /// A certificate is not valid yet.
+    fileprivate var tellsOfTheFuture: Bool {
+        let text = lowercased()
+        return text.contains("not yet valid") || text.contains("not activated yet")
     }
 }
 

@@ -222,6 +222,7 @@ extension LocalFault {
     init(_ failure: SystemFailure) {
         let error = failure.longhaulError()
         self.init(code: error.code, message: error.message, isPassing: failure.isPassing)
+        isBusy = failure.isBusy
     }
 }
 

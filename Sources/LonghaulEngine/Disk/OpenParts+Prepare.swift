@@ -26,10 +26,17 @@ extension OpenParts {
                     return report(fetch, .prepareFailed(absence))
                 }
             }
-            if let shortage = try shortage(for: order, in: handle, name) {
+            let shortage = try shortage(for: order, in: handle, name)
+            if let shortage, order.isRoomBelieved {
                 return report(fetch, .prepareFailed(shortage))
             }
             let (file, created, isReplacing) = try openPart(name, in: handle, order)
+            if let shortage, isFull(file, for: order) {
+                if created {
+                    PartFile.discard(OrphanedPart(path: file.path, identity: file.identity))
+                }
+                return report(fetch, .prepareFailed(shortage))
+            }
             opened(file, of: fetch, isBackground: order.isBackground, fetched: fetched)
             let size = created ? nil : try file.size()
             report(
@@ -92,6 +99,18 @@ extension OpenParts {
                 names, in: directory, leftSince: order.leftSince, sparing: isInUse)
         }
         return (file, true, isReplacing)
+    }
+
+    /// Some file systems tell the room of another disk (sshfs, rclone): one that lacks room by its
+    /// own words is asked to set it aside. One that cannot do that is written to, and says then
+    /// whether it is full.
+    private func isFull(_ file: PartFile, for order: PartOrder) -> Bool {
+        do throws(SystemFailure) {
+            try file.preallocate(order.held + (order.needs ?? 0))
+            return false
+        } catch {
+            return error.code == .noSpace
+        }
     }
 
     private func shortage(

@@ -22,7 +22,7 @@ extension SystemFailure {
     /// True if a retry may succeed without a change by the user: a resource was short or busy.
     private var isRetryable: Bool {
         switch errno {
-        case EBUSY, ESTALE, ETIMEDOUT: true
+        case ESTALE, ETIMEDOUT: true
         default: isPassing
         }
     }
@@ -76,6 +76,8 @@ extension SystemFailure {
             "the name \(path) is too long for the file system; choose a shorter one"
         case EMFILE, ENFILE:
             "too many files are open to \(deed) \(path); raise the limit (ulimit -n)"
+        case EBUSY, ETXTBSY:
+            "another program has \(path) in use; end that, then resume"
         case EIO:
             "the disk failed while trying to \(deed) \(path); check the disk, then resume"
         default:

@@ -38,6 +38,9 @@ extension SystemFailure: CustomStringConvertible {
     /// Text for logs; users see the sentence of ``longhaulError(bytesKept:)``.
     package var description: String { "\(operation) \(path): \(reason)" }
 
+    /// `EBUSY` or `ETXTBSY`.
+    package var isBusy: Bool { errno == EBUSY || errno == ETXTBSY }
+
     /// `EEXIST`.
     package var isNameInUse: Bool { errno == EEXIST }
 

@@ -112,16 +112,29 @@ enum FetchRecord {
 enum OriginRecord {
     private enum Column: Int32, StoredColumn {
         case name, ignoresRanges, mishandlesIfRange, speaksHTTP2, coolDownUntil, failures
-        case bytesPerSecond, coolDownSince, pauseUntil, uploads, lastFailure
+        case bytesPerSecond, coolDownSince, pauseUntil, uploads, lastFailure, isVerified
+
+        var sql: String {
+            switch self {
+            case .isVerified:
+                "EXISTS (SELECT 1 FROM setting WHERE key = '\(verifiedKey)' || name)"
+            default: "\(self)"
+            }
+        }
     }
+
+    /// Rows of `setting` by the names of origins: ``OriginMemory/isVerified``.
+    private static let verifiedKey = "verified."
+
+    private static let saved = Column.allCases.filter { $0 != .isVerified }
 
     private static let selectByName = "SELECT \(Column.list) FROM origin WHERE name = ?"
 
     private static let selectByID = "SELECT \(Column.list) FROM origin WHERE id = ?"
 
     private static let save = """
-        INSERT INTO origin (\(Column.list)) VALUES (\(Column.allCases.parameters)) \
-        ON CONFLICT (name) DO UPDATE SET \(Column.allCases.dropFirst().replacements)
+        INSERT INTO origin (\(saved.list)) VALUES (\(saved.parameters)) \
+        ON CONFLICT (name) DO UPDATE SET \(saved.dropFirst().replacements)
         """
 
     /// The memory of an origin; default values for an unknown one.
@@ -148,6 +161,10 @@ enum OriginRecord {
         row.bind(.uploads, memory.uploads?.rawValue)
         row.bind(.lastFailure, memory.lastFailure)
         try statement.runOnce()
+        guard memory.isVerified else { return }
+        try connection.run(
+            "INSERT OR IGNORE INTO setting (key, value) VALUES (?1, '')",
+            verifiedKey + memory.origin)
     }
 
     private static func read(_ row: StoredRow<Column>) -> OriginMemory {
@@ -162,6 +179,7 @@ enum OriginRecord {
         memory.pauseUntil = row[.pauseUntil]
         memory.uploads = row.known(.uploads)
         memory.lastFailure = row[.lastFailure]
+        memory.isVerified = row[.isVerified]
         return memory
     }
 }
