@@ -38,7 +38,8 @@ extension Knobs {
         "digest": flag(\.digest), "baddigest": flag(\.baddigest),
         "contentdigest": flag(\.contentdigest), "gzip": flag(\.gzip),
         "changeafter": number(\.changeafter), "othertagat": number(\.othertagat),
-        "othertags": flag(\.othertags), "changesize": number(\.changesize),
+        "othertags": flag(\.othertags), "newnames": flag(\.newnames),
+        "changesize": number(\.changesize),
     ]
 
     private static let rangeKnobs: [String: Setter] = [
@@ -49,7 +50,8 @@ extension Knobs {
         "unknowntotal": flag(\.unknowntotal), "norangeheader": flag(\.norangeheader),
         "multipart": flag(\.multipart), "changedetag": flag(\.changedetag),
         "maxrange": number(\.maxrange), "norangeend": flag(\.norangeend),
-        "empty206": flag(\.empty206),
+        "empty206": flag(\.empty206), "always206": flag(\.always206),
+        "contentrange": text(\.contentrange), "closedranges": flag(\.closedranges),
         "contentrange200": flag(\.contentrange200), "bad416": number(\.bad416),
         "no416range": flag(\.no416range), "rangestatus": code(\.rangestatus),
     ]
@@ -58,7 +60,9 @@ extension Knobs {
         "status": code(\.status), "statuses": number(\.statuses),
         "statusafter": number(\.statusafter), "304": flag(\.notModified),
         "retryafter": number(\.retryafter), "retryafterdate": signed(\.retryafterdate),
-        "pageat": number(\.pageat), "redirect": list(\.redirect), "redirects": number(\.redirects),
+        "pageat": number(\.pageat), "wordsat": number(\.wordsat),
+        "wordtimes": number(\.wordtimes), "words": text(\.words), "wordstype": text(\.wordstype),
+        "redirect": list(\.redirect), "redirects": number(\.redirects),
         "redirectcode": { knobs, value in
             guard let value, let code = Int(value), (300...399).contains(code) else {
                 return "not a redirection status"
@@ -77,7 +81,8 @@ extension Knobs {
         "badchunk": flag(\.badchunk), "short": number(\.short), "long": number(\.long),
         "trailergarbage": flag(\.trailergarbage), "close": flag(\.close),
         "delay": number(\.delay), "drip": positive(\.drip), "dripms": number(\.dripms),
-        "rate": positive(\.rate), "cut": number(\.cut), "cuts": number(\.cuts),
+        "rate": positive(\.rate), "crawlat": number(\.crawlat), "cut": number(\.cut),
+        "cuts": number(\.cuts),
         "cutreset": flag(\.cutreset), "stall": number(\.stall), "stalls": number(\.stalls),
         "drop": flag(\.drop), "drops": number(\.drops),
     ]

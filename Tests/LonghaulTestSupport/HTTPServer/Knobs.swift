@@ -33,6 +33,8 @@ package struct Knobs: Sendable, Equatable {
     package var othertagat: Int?
     /// So does each request with an even number.
     package var othertags = false
+    /// Each request finds another entity tag and another `Last-Modified`, of the same file.
+    package var newnames = false
     /// The size of the file after the change; default: the same.
     package var changesize: Int?
 
@@ -60,6 +62,12 @@ package struct Knobs: Sendable, Equatable {
     package var empty206 = false
     /// Sends the right range, but with status 200.
     package var contentrange200 = false
+    /// Sends each part and the whole with 206.
+    package var always206 = false
+    /// `Content-Range`, with `{start}`, `{end}` and `{total}` in it.
+    package var contentrange: String?
+    /// Answers `bytes=a-` with 416, and `bytes=a-b` as asked.
+    package var closedranges = false
     package var bad416: Int?
     package var no416range = false
     /// Answers each request with a Range so.
@@ -79,6 +87,12 @@ package struct Knobs: Sendable, Equatable {
     package var retryafterdate: Int?
     /// The request with this number gets the login page of a network.
     package var pageat: Int?
+    /// The request with this number, and as many in all as `wordtimes` says, are answered with
+    /// these words.
+    package var wordsat: Int?
+    package var wordtimes = 1
+    package var words = ""
+    package var wordstype = "application/json"
     /// `redirect=URL`, repeatable: each request is sent to the next one.
     package var redirect: [String] = []
     package var redirectcode = 302
@@ -115,6 +129,8 @@ package struct Knobs: Sendable, Equatable {
     package var drip: Int?
     package var dripms = 100
     package var rate: Int?
+    /// The answer with content of this number crawls, at 4 kB a second.
+    package var crawlat: Int?
     package var cut: Int?
     package var cuts: Int?
     package var cutreset = false

@@ -22,6 +22,10 @@ package struct Representation: Sendable, Equatable {
             etag = "W/\"\(weak)\(suffix)\""
         }
         lastModified = knobs.lastmod.map { changed ? $0 + 3600 : $0 }
+        if knobs.newnames {
+            etag = knobs.etag.map { "\"\($0)-\(number)\"" }
+            lastModified = knobs.lastmod.map { $0 + number }
+        }
     }
 
     /// A file that need not come from the server.

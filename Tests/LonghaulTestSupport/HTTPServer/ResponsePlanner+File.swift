@@ -20,6 +20,7 @@ extension ResponsePlanner {
                 return .none
             }
         }
+        if knobs.closedranges, request["Range"]?.hasSuffix("-") == true { return .unsatisfiable }
         return RangeHeader(request["Range"], size: file.size)
     }
 
@@ -27,6 +28,11 @@ extension ResponsePlanner {
         var plan = ResponsePlan()
         plan.headers = about(file, knobs)
         plan.headers.append(HeaderField("Content-Type", knobs.contenttype))
+        if knobs.always206 {
+            plan.status = 206
+            let field = contentRange(0..<file.size, of: file, knobs)
+            if !knobs.norangeheader { plan.headers.append(HeaderField("Content-Range", field)) }
+        }
         digests(of: file, 0..<file.size, knobs, into: &plan)
         plan.pieces = [.file(file.oracle, 0..<file.size)]
         return framed(plan, knobs)
@@ -71,6 +77,11 @@ extension ResponsePlanner {
     private func contentRange(_ range: Range<Int>, of file: Representation, _ knobs: Knobs)
         -> String
     {
+        if let form = knobs.contentrange {
+            return form.replacing("{start}", with: "\(range.lowerBound)")
+                .replacing("{end}", with: "\(range.upperBound - 1)")
+                .replacing("{total}", with: "\(file.size)")
+        }
         let unit = knobs.wrongunit ? "octets" : "bytes"
         let total = knobs.unknowntotal ? "*" : "\(file.size + knobs.wrongtotal)"
         return "\(unit) \(range.lowerBound)-\(range.upperBound - 1 + knobs.wrongend)/\(total)"

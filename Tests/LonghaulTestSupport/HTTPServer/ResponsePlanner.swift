@@ -62,6 +62,9 @@ struct ResponsePlanner {
             page.headers.append(HeaderField("Content-Type", "text/html"))
             return page
         }
+        if let first = knobs.wordsat, (first..<first + knobs.wordtimes).contains(visit.request) {
+            return words(knobs)
+        }
         if let auth = knobs.auth {
             let expected = "Basic " + Data(auth.utf8).base64EncodedString()
             guard request["Authorization"] == expected else {
@@ -90,6 +93,19 @@ struct ResponsePlanner {
         }
         if knobs.redirect.isEmpty { return nil }
         return redirection(knobs.redirect[(visit.request - 1) % knobs.redirect.count], knobs)
+    }
+
+    /// An error, say, in the place of the file.
+    private func words(_ knobs: Knobs) -> ResponsePlan {
+        var plan = plain(200, knobs.words)
+        plan.headers = [HeaderField("Content-Type", knobs.wordstype)]
+        if knobs.nolength {
+            plan.headers.append(HeaderField("Transfer-Encoding", "chunked"))
+            plan.framing = .chunked(terminated: true)
+        } else {
+            plan.headers.append(HeaderField("Content-Length", "\(knobs.words.utf8.count)"))
+        }
+        return plan
     }
 
     private func redirection(_ location: String, _ knobs: Knobs) -> ResponsePlan {
@@ -177,7 +193,9 @@ struct ResponsePlanner {
         if plan.ending == .close { plan.headers.append(HeaderField("Connection", "close")) }
         plan.interimHeads = knobs.interim
         plan.delayMilliseconds = knobs.delay
-        if let bytes = knobs.drip {
+        if knobs.crawlat == visit.content {
+            plan.burst = (1000, 250)
+        } else if let bytes = knobs.drip {
             plan.burst = (bytes, knobs.dripms)
         } else if let rate = knobs.rate {
             plan.burst = (max(1, rate / Self.burstsPerSecond), 1000 / Self.burstsPerSecond)
