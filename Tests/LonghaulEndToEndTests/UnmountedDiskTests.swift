@@ -41,6 +41,53 @@ struct UnmountedDiskTests {
         }
     }
 
+    /// Recorded while the disk was there, and never begun: nothing lands where it was mounted.
+    @Test(arguments: ["", "there/", "onlyHere/", "new/"]) func neverBegun(
+        below: String
+    ) async throws {
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=1M&seed=5")
+            let place = home.file("disk/\(below)")
+            let way = below == "there/" ? ["-d", place] : ["-o", place + "a.bin"]
+            let added = try await home.start(["enqueue", "--no-start", url] + way).wait()
+            #expect(added.status == 0, "\(added.errors)")
+            disk.unmount()
+            _ = try await home.run("run", "--max-time", "2s")
+            let wait = try #require(try await shown()["waitingFor"].items.first)
+            #expect(wait["reason"] == "storage" && wait["required"] == "its disk", "\(wait)")
+            #expect(wait["current"].string?.contains("`set -o`") == true)
+            try belowIsEmpty()
+            #expect(server.log.count == 0)
+            try await goesOn(server, url, at: "disk/\(below)a.bin")
+        }
+    }
+
+    /// The disk is gone for good: what was cancelled begins on the one that is there.
+    @Test func neverBegunAndAskedForAnew() async throws {
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=1M&seed=5")
+            _ = try await home.run("enqueue", "--no-start", url, "-o", home.file("disk/a.bin"))
+            disk.unmount()
+            #expect(try await home.run("cancel", "1").status == 0)
+            #expect(try await home.run("run").status == 0)
+            #expect(try await home.run("retry", "1", "--no-start").status == 0)
+            #expect(try await home.run("run").status == 0)
+            try server.expected(url).verify(file: home.file("disk/a.bin"))
+        }
+    }
+
+    /// Another place is chosen instead.
+    @Test func neverBegunAndMoved() async throws {
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=1M&seed=5")
+            _ = try await home.run("enqueue", "--no-start", url, "-o", home.file("disk/a.bin"))
+            disk.unmount()
+            #expect(try await home.run("set", "1", "-o", home.file("a.bin")).status == 0)
+            #expect(try await home.run("run").status == 0)
+            try server.expected(url).verify(file: home.file("a.bin"))
+        }
+    }
+
     /// What no checkpoint had made durable may have been in the page cache alone, and that goes
     /// with the mount, though it is the same boot.
     @Test func mountedAgain() async throws {

@@ -267,12 +267,12 @@ import Testing
         let id = try scratch.add("/d/1") { $0.options.remoteName = true }
         let other = try scratch.add("/d/2")
         var change = RequestChange()
-        change.destination = ("/link/2", realPath: "/d/2")
+        change.destination = ("/link/2", realPath: "/d/2", disk: nil)
         let refused = try refusal {
             try scratch.store.wants.change(id, change, now: .start)
         }
         #expect(refused.code == .conflict && refused.transferID == other)
-        change.destination = ("/link/3", realPath: "/d/3")
+        change.destination = ("/link/3", realPath: "/d/3", disk: nil)
         try scratch.store.wants.change(id, change, now: .start)
         // The same again: it is its own.
         try scratch.store.wants.change(id, change, now: .start)

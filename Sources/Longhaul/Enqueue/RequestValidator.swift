@@ -13,6 +13,7 @@ struct RequestValidator {
     private struct CheckedDirectory {
         var mayHoldFiles: Bool
         var realPath: String
+        var disk: MountedDisk?
         /// See ``DirectoryHandle/hasAnyName``; `nil` = no name was peculiar so far.
         var hasAnyName: Bool?
     }
@@ -21,6 +22,8 @@ struct RequestValidator {
     /// The options of the last request, which are within their bounds. The requests of a list
     /// share them.
     private var checkedOptions: CopyOnWrite<TransferOptions>?
+    /// See ``TransferRequest/setDisk(_:sharing:)``.
+    private var placedOptions: (CopyOnWrite<TransferOptions>, CopyOnWrite<TransferOptions>)?
     /// The directory that the batch fills, and how many destinations in it were asked about.
     private var filling: (directory: String, inspected: Int, names: DirectoryNames?) = ("", 0, nil)
 
@@ -52,9 +55,10 @@ struct RequestValidator {
             isNamedByURL = true
             if request.options.remoteName != remoteName { request.options.remoteName = remoteName }
         }
-        let (destination, exists, realPath) = try inspect(
+        let (destination, exists, realPath, disk) = try inspect(
             RequestValidator.destination(of: request, url),
             isNamedByURL: isNamedByURL)
+        request.setDisk(disk, sharing: &placedOptions)
         if exists, request.options.continues {
             request.options.continued = try RequestValidator.continued(destination)
         } else if exists {
@@ -81,6 +85,13 @@ struct RequestValidator {
                 .destinationExists,
                 "\(path) is a symbolic link, and what is continued is replaced; give the path of "
                     + "the file itself with --continue")
+        }
+        // Only the program that keeps such a record knows which bytes of the file are there.
+        for suffix in [".aria2", ".st"] where FileInspection.file(at: path + suffix) != nil {
+            throw LonghaulError(
+                .destinationExists,
+                "\(path) is unfinished, and \(path)\(suffix) has the record of what is missing; "
+                    + "let the program finish it that began it, or move both away")
         }
         return ContinuedFile(
             path: path, device: file.identity.device, inode: file.identity.inode,
@@ -121,9 +132,9 @@ struct RequestValidator {
     /// The place of a file that the user names, for `set`; see ``admit(_:)``.
     mutating func place(
         of path: String
-    ) throws(LonghaulError) -> (path: String, realPath: String?) {
+    ) throws(LonghaulError) -> (path: String, realPath: String?, disk: MountedDisk?) {
         let place = try inspect(RequestValidator.file(path), isNamedByURL: false)
-        return (place.destination, place.realPath)
+        return (place.destination, place.realPath, place.disk)
     }
 
     static func occupied(_ destination: String) -> LonghaulError {
@@ -200,7 +211,9 @@ struct RequestValidator {
     /// takes. A directory is examined once.
     private mutating func inspect(
         _ wanted: String, isNamedByURL: Bool
-    ) throws(LonghaulError) -> (destination: String, exists: Bool, realPath: String?) {
+    ) throws(LonghaulError) -> (
+        destination: String, exists: Bool, realPath: String?, disk: MountedDisk?
+    ) {
         try RequestValidator.checkText(of: wanted)
         guard let (directory, wantedName) = PathParts.split(wanted) else {
             throw LonghaulError(.invalidRequest, "\(wanted) names no file")
@@ -219,7 +232,7 @@ struct RequestValidator {
             }
             place = CheckedDirectory(
                 mayHoldFiles: RequestValidator.exists(directory),
-                realPath: DiskSpace.realPath(directory))
+                realPath: DiskSpace.realPath(directory), disk: DiskSpace.disk(of: directory))
             if checked.count >= Limits.checkedDirectoriesMax { checked.removeAll() }
             checked[ExactText(directory)] = place
         }
@@ -229,9 +242,9 @@ struct RequestValidator {
         let realPath =
             place.realPath.isExactly(directory) ? nil : PathParts.join(place.realPath, name)
         guard place.mayHoldFiles, mayExist(name, in: directory) else {
-            return (destination, false, realPath)
+            return (destination, false, realPath, place.disk)
         }
-        return (destination, try RequestValidator.isTaken(destination), realPath)
+        return (destination, try RequestValidator.isTaken(destination), realPath, place.disk)
     }
 
     /// A name that the disk of the directory refuses would be refused when all bytes are there.

@@ -4,7 +4,7 @@ package struct PartOrder: Hashable, Sendable {
     /// The part file that must be found, if one was made.
     package var expected: FileIdentity?
     package var path: String
-    /// Disk on which the part file was made, where that is known.
+    /// Disk on which the part file was made, or is to be made, where that is known.
     package var disk: MountedDisk?
     /// Path of the part file if it was renamed and that was not recorded.
     package var publication: String
@@ -49,7 +49,7 @@ package struct PartOrder: Hashable, Sendable {
         assert(held <= heldEnd, "what is held ends with its last byte")
         isRoomBelieved = target.lastError?.code == .noSpace
         isBackground = target.request.isDiscretionary
-        disk = bytes.state.partDisk
+        disk = expected == nil ? target.request.options.disk : bytes.state.partDisk
         partSuffix = target.partSuffix
         leftSince = target.leftSince
     }

@@ -8,6 +8,7 @@ package struct LocalFault: Hashable, Sendable {
     package var isBusy = false
     /// Mount point of the disk that holds the part file, if it is not mounted.
     package private(set) var unmounted: String?
+    private var isBegun = true
     /// End of the part file by now: it was cut off, and the bytes held behind it are gone.
     package private(set) var cutAt: Int64?
 
@@ -37,12 +38,15 @@ package struct LocalFault: Hashable, Sendable {
         self.init(code: .noSpace, message: "\(disk) \(what)")
     }
 
-    package init(unmounted mountPoint: String) {
+    /// - Parameter isBegun: The disk has bytes of the file.
+    package init(unmounted mountPoint: String, isBegun: Bool = true) {
+        let what = isBegun ? "holds what was fetched" : "was to have the file"
         self.init(
             code: .io,
-            message: "the disk that was mounted at \(mountPoint), and holds what was fetched, is "
-                + "not mounted; mount it, then resume")
+            message: "the disk that was mounted at \(mountPoint), and \(what), is not mounted; "
+                + "mount it, then resume")
         unmounted = mountPoint
+        self.isBegun = isBegun
     }
 
     package init(cutOff path: String, at size: Int64) {
@@ -62,8 +66,11 @@ package struct LocalFault: Hashable, Sendable {
     /// Message for a transfer that goes on by itself.
     var messageWhileWaiting: String {
         guard let unmounted else { return message }
-        return "the one that was mounted at \(unmounted) is not mounted; mount it, or begin anew "
-            + "without it: `cancel`, then `retry`"
+        let away = "the one that was mounted at \(unmounted) is not mounted; mount it, or "
+        return away
+            + (isBegun
+                ? "begin anew without it: `cancel`, then `retry`"
+                : "choose another place: `set -o`; `cancel`, then `retry`, takes the disk below")
     }
 }
 

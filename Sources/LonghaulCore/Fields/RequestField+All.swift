@@ -309,6 +309,7 @@ extension RequestField {
     private static let internals: [RequestField] = [
         RequestField(.options(\.keepsResponse), merge: { $0 || $1 }),
         RequestField(.options(\.continued), [.restated, .identity]),
+        RequestField(.options(\.disk)),
         // The fetch waits for space if one subscriber can; a command in the foreground waits too.
         RequestField(.options(\.failOnFullDisk), merge: { $0 && $1 }),
         RequestField(.options(\.unreachableAttempts), [.restated], merge: freest),

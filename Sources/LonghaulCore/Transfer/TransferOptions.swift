@@ -86,6 +86,9 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     public var continues: Bool = false
     /// That file; `nil` = there was none.
     package var continued: ContinuedFile?
+    /// The disk that the destination was on when the request was recorded; `nil` = that of `/`, or
+    /// unknown. While it is not mounted, nothing is written to the one below.
+    package var disk: MountedDisk?
     /// A full disk fails the transfer instead of letting it wait for space: the command is in the
     /// foreground.
     public var failOnFullDisk: Bool = false

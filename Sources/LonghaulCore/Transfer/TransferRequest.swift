@@ -44,6 +44,24 @@ public struct TransferRequest: Hashable, Sendable {
         deadline = .after(seconds: Deadline.defaultSeconds)
     }
 
+    /// Notes the disk of the destination.
+    ///
+    /// - Parameter last: The options of the last request before and after that: requests that
+    ///   share them still do.
+    package mutating func setDisk(
+        _ disk: MountedDisk?,
+        sharing last: inout (CopyOnWrite<TransferOptions>, CopyOnWrite<TransferOptions>)?
+    ) {
+        if options.disk == disk { return }
+        if let last, last.0.isSame(sharedOptions), last.1.value.disk == disk {
+            sharedOptions = last.1
+            return
+        }
+        let before = sharedOptions
+        options.disk = disk
+        last = (before, sharedOptions)
+    }
+
     /// The session of requests that name none.
     public static let defaultSession = "default"
 

@@ -12,6 +12,9 @@ extension OpenParts {
         }
         do throws(SystemFailure) {
             let (directory, name) = try place(of: order)
+            if order.expected == nil, let absence = absence(of: order) {
+                return report(fetch, .prepareFailed(absence))
+            }
             // A missing directory is not made where bytes should be: its disk may be away.
             let handle = try directories.handle(for: directory, creating: order.expected == nil)
             if let expected = order.expected {
@@ -52,8 +55,15 @@ extension OpenParts {
     /// The part file is missing because its disk is not mounted: nothing is begun in its place, on
     /// the disk below.
     private func absence(of order: PartOrder) -> LocalFault? {
-        guard order.expected != nil, let disk = order.disk,
-            let (directory, _) = PathParts.split(order.path),
+        guard let disk = order.disk else { return nil }
+        if order.expected == nil {
+            let directory = FileNaming.directory(of: order.destination)
+            // An open directory keeps its disk mounted.
+            guard directories.device(of: directory) != disk.device, disk.isAway(from: directory)
+            else { return nil }
+            return LocalFault(unmounted: disk.mountPoint, isBegun: false)
+        }
+        guard let (directory, _) = PathParts.split(order.path),
             FileInspection.entry(at: order.path) == .missing, disk.isAway(from: directory)
         else { return nil }
         return LocalFault(unmounted: disk.mountPoint)

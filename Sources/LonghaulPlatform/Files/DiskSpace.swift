@@ -41,6 +41,16 @@ package enum DiskSpace {
         }
     }
 
+    /// The disk of the directory, or of the nearest one that exists; `nil` = that of `/`, or
+    /// unknown.
+    package static func disk(of directory: String) -> MountedDisk? {
+        guard let existing = try? nearestExisting(directory),
+            let device = MountedDisk.device(at: existing),
+            let point = MountedDisk.mountPoint(of: existing, device: device)
+        else { return nil }
+        return MountedDisk(mountPoint: point, device: device)
+    }
+
     /// The nearest existing directory, opened.
     package static func existing(_ path: String) throws(SystemFailure) -> DirectoryHandle {
         try DirectoryHandle(opening: nearestExisting(path))
@@ -127,7 +137,7 @@ extension MountedDisk {
         return stat(path, &facts) < 0 && (errno == ENOENT || errno == ENOTDIR)
     }
 
-    private static func device(at path: String) -> UInt64? {
+    fileprivate static func device(at path: String) -> UInt64? {
         var facts = stat()
         return stat(path, &facts) == 0 ? UInt64(facts.st_dev) : nil
     }

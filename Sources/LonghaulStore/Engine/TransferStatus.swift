@@ -166,6 +166,12 @@ package struct TransferStatus {
             """)
         let standing = try standing(of: id)
         try end(id, as: .cancelled, statement, standing, numbers, now)
+        // The way out where its disk is away for good: `retry` takes the one that is there.
+        try connection.run(
+            """
+            UPDATE transfer SET options = json_remove(options, '$.disk') \
+            WHERE id = ?1 AND instr(options, '"disk":') AND json_valid(options)
+            """, id)
         let canceller: Canceller?? = try connection.first(
             "SELECT cancelledBy, replacedBy > 0 FROM transfer WHERE id = ?1", id
         ) { $0[1] ? .replaced : $0.known(0) }

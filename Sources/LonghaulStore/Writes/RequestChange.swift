@@ -7,8 +7,9 @@ package struct RequestChange: Sendable {
     /// A new URL and its origin. The bytes are kept; the next request proves whether they still
     /// fit.
     package var url: (url: String, origin: String)?
-    /// Another destination of a download, and the same path without links where that differs.
-    package var destination: (path: String, realPath: String?)?
+    /// Another destination of a download, the same path without links where that differs, and its
+    /// disk.
+    package var destination: (path: String, realPath: String?, disk: MountedDisk?)?
     /// A relative deadline counts from this change, or from the moment the transfer may begin.
     package var fields = PartialRequest()
     /// Edits the options; throws what may not be.
@@ -45,6 +46,7 @@ extension RequestChange {
         if let destination {
             request.destination = .file(destination.path)
             request.options.remoteName = false
+            request.options.disk = destination.disk
         }
         fields.apply(to: &request)
         try editOptions?(&request.options)
@@ -84,7 +86,7 @@ extension WantWriter {
             if isMoved || change.earliestBegin != nil || change.deadline != nil {
                 try changed.request.deadline.check(earliest: changed.request.earliestBegin)
             }
-            if let (path, realPath) = change.destination {
+            if let (path, realPath, _) = change.destination {
                 let reservation = Reservation(realPath ?? path)
                 let inserter = try TransferInserter(connection, now: now)
                 if let holder = try inserter.holder(of: reservation), holder != id {

@@ -28,7 +28,7 @@ package struct FileIdentity: Hashable, Sendable {
 }
 
 /// The file system that a directory is on, by where it is mounted.
-package struct MountedDisk: Hashable, Sendable {
+package struct MountedDisk: Hashable, Codable, Sendable {
     /// Absolute, with links followed.
     package var mountPoint: String
     package var device: UInt64
@@ -53,27 +53,5 @@ package struct MountedDisk: Hashable, Sendable {
         // The disk below shows now where its mount point was. A link may lead to a third disk.
         return there.mountPoint == "/"
             || mountPoint.utf8.starts(with: (there.mountPoint + "/").utf8)
-    }
-}
-
-/// The files on disk under a transfer's two names, looked at once.
-package struct FileFacts: Hashable, Sendable {
-    package enum Entry: Hashable, Sendable {
-        case missing
-        case present(FileIdentity, size: Int64)
-        /// The path could not be looked at.
-        case unusable(errno: Int32)
-    }
-
-    package var part: Entry
-    package var destination: Entry
-    /// The mount that the part file was looked at through: another one has another page cache. 0 =
-    /// the kernel does not say.
-    package var mount: UInt64
-
-    package init(part: Entry, destination: Entry, mount: UInt64 = 0) {
-        self.part = part
-        self.destination = destination
-        self.mount = mount
     }
 }
