@@ -310,4 +310,17 @@ import Testing
         try await eventually("the lock is back") { try bus.idleLocks(0) }
         #expect(try await home.stored("SELECT * FROM reader").isEmpty)
     }
+
+    /// Nobody would get the bytes.
+    @Test func aClosedOutputIsNoReader() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=10K")
+            let closed = try await shell(home, "\"$L\" get -o - '\(url)' >&-").wait()
+            #expect(closed.status != 0 && closed.errors.contains("is closed"), "\(closed.errors)")
+            #expect(server.log.count == 0)
+            let dropped = try await shell(home, "\"$L\" get -o - '\(url)' >/dev/null").wait()
+            #expect(dropped.status == 0, "\(dropped.errors)")
+        }
+    }
 }

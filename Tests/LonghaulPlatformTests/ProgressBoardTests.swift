@@ -106,6 +106,20 @@ import Testing
         #expect(BoardReader.live(in: scratch.path)[fetch] == nil)
     }
 
+    /// What readers see is what the engine has counted: its number of a transfer that leaves the
+    /// fetch is then never less, whatever the wire receives meanwhile.
+    @Test func readersSeeWhatIsCounted() throws {
+        let board = ProgressBoard.open(in: scratch.path)
+        try #require(board.degraded == nil && BootID.current != nil)
+        board.reset()
+        let cell = board.takeFetch(fetch, received: 500)
+        #expect(BoardReader.live(in: scratch.path)[fetch]?.received == 500)
+        store(17_000, ProgressCell.received, of: cell)
+        #expect(BoardReader.live(in: scratch.path)[fetch]?.received == 500)
+        board.publish(counted: board.received(at: cell), at: cell)
+        #expect(BoardReader.live(in: scratch.path)[fetch]?.received == 17_000)
+    }
+
     /// After a restart of the bytes, what a kill leaves is of the new generation only.
     @Test func aCellMovesToAnotherGeneration() throws {
         do {

@@ -206,7 +206,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
     func release(_ target: SegmentTarget, of fetch: FetchID) { cells[target.cell] = nil }
     func written(_ target: SegmentTarget) -> Int64 { cells[target.cell]?.written ?? 0 }
     func received(_ target: SegmentTarget) -> Int64 { cells[target.cell]?.received ?? 0 }
-    func publish(rate: Double, of fetch: FetchID) {}
+    func publish(rate: Double, fetched: Int64, of fetch: FetchID) {}
     func rest() {}
     func leftovers() -> [BoardLeftover] { old }
 

@@ -14,6 +14,9 @@ struct StreamedGet {
     }
 
     func perform(on console: Console) throws -> ExitStatus {
+        if CommandStream.wasClosed(1) {
+            throw LonghaulError(.io, "the standard output is closed: nobody would get the bytes")
+        }
         let configuration = try ConfigurationFile.read()
         let queue = try TransferQueue()
         try? StreamedTransfers(queue).sweepReaders()

@@ -161,6 +161,9 @@ package enum ProgressCell {
     package static let received = 4
     /// Address of the fetch's cell (segment cells only; valid in the process that took it).
     package static let fetchCell = 5
+    /// Body bytes ever received, as the engine has counted them (fetch cells only): what is shown.
+    /// Its number of a transfer that leaves is never less, while `received` goes on meanwhile.
+    package static let counted = 5
     /// 1 = segment, 2 = fetch.
     package static let kind = 6
     /// Bytes per second, as the engine last measured them (fetch cells only).

@@ -125,9 +125,11 @@ package final class DiskFiles: FilePort {
         target.cell == 0 ? 0 : board.received(at: target.cell)
     }
 
-    package func publish(rate: Double, of fetch: FetchID) {
+    package func publish(rate: Double, fetched: Int64, of fetch: FetchID) {
         let cell = parts.cell(of: fetch) ?? sources.cell(of: fetch) ?? 0
-        if cell != 0 { board.publish(rate: rate, at: cell) }
+        if cell == 0 { return }
+        board.publish(rate: rate, at: cell)
+        board.publish(counted: fetched, at: cell)
     }
 
     /// An open directory keeps its disk busy, so that it could not be unmounted.

@@ -159,14 +159,16 @@ final class ActiveFetch {
     func readBoard(_ files: any FilePort, now: Moment) {
         // Without a request nothing is received and nothing is written.
         if status.requests == 0 { return }
+        let (bytesBefore, rateBefore) = (bytesFetched, rate.bytesPerSecond)
         for (key, target) in targets {
             bytesFetched = machine.note(
                 key, written: files.written(target), received: files.received(target),
                 now: now.monotonic)
         }
-        let before = rate.bytesPerSecond
         rate.sample(bytesFetched, at: now.monotonic)
-        if rate.bytesPerSecond != before { files.publish(rate: rate.bytesPerSecond, of: id) }
+        if bytesFetched != bytesBefore || rate.bytesPerSecond != rateBefore {
+            files.publish(rate: rate.bytesPerSecond, fetched: bytesFetched, of: id)
+        }
     }
 
     /// After each step of its machine.

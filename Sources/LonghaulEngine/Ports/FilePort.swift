@@ -17,7 +17,7 @@ package protocol FilePort: Sendable {
     func received(_ target: SegmentTarget) -> Int64
 
     /// Shows other processes how fast the fetch moves, in bytes per second.
-    func publish(rate: Double, of fetch: FetchID)
+    func publish(rate: Double, fetched: Int64, of fetch: FetchID)
 
     /// Nothing is under way: what is open only for the next file is closed.
     func rest()

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Synchronization
 
 /// Blocking reads and writes of a command on descriptors that it was given or has opened itself. A
 /// caught signal that asks the command to stop (``Signals``) ends them with EINTR.
@@ -27,7 +28,16 @@ package enum CommandStream {
         for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) < 0 {
             // open(2) takes the lowest free number.
             _ = Glibc.open("/dev/null", O_RDWR)
+            filled.add(1 << Int(descriptor), ordering: .relaxed)
         }
+    }
+
+    /// Bit by bit, the standard streams that were closed.
+    private static let filled = Atomic(0)
+
+    /// The command was started without this standard stream.
+    package static func wasClosed(_ descriptor: Int32) -> Bool {
+        filled.load(ordering: .relaxed) & 1 << Int(descriptor) != 0
     }
 
     /// A regular file can be read without waiting.

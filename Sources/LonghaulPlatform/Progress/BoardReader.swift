@@ -11,6 +11,7 @@ package struct BoardReader: Sendable {
         package var sent: [(generation: Int64, range: Range<Int64>)] = []
         /// See ``ProgressCell/checked``.
         package var checked: Int64 = 0
+        /// See ``ProgressCell/counted``.
         package var received: Int64 = 0
         package var bytesPerSecond: Double = 0
         package var yielding: YieldReport?
@@ -106,7 +107,7 @@ package struct BoardReader: Sendable {
                 found[id, default: Live()].sent += range(
                     start.addingClamped(word(ProgressCell.received)))
             case BoardLayout.fetch:
-                found[id, default: Live()].received = word(ProgressCell.received)
+                found[id, default: Live()].received = word(ProgressCell.counted)
                 found[id, default: Live()].checked = word(ProgressCell.checked)
                 found[id, default: Live()].bytesPerSecond = Double(word(ProgressCell.rate))
             default: continue

@@ -187,7 +187,7 @@ package final class ProgressBoard: Sendable {
             store(0, cell, ProgressCell.start)
             store(0, cell, ProgressCell.written)
             store(received, cell, ProgressCell.received)
-            store(0, cell, ProgressCell.fetchCell)
+            store(received, cell, ProgressCell.counted)
             store(0, cell, ProgressCell.rate)
         }
     }
@@ -229,6 +229,11 @@ package final class ProgressBoard: Sendable {
     /// Shows a fetch's rate to readers. `address` must be the fetch's own cell.
     package func publish(rate: Double, at address: UInt) {
         store(Int64(max(0, min(rate, 1e18))), address, ProgressCell.rate)
+    }
+
+    /// Shows readers how many body bytes have come; as ``publish(rate:at:)``.
+    package func publish(counted: Int64, at address: UInt) {
+        store(counted, address, ProgressCell.counted)
     }
 
     /// Shows readers how much of an upload's source is compared; 0 = it is not being read.
