@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "curl_shim.h"
+#include "flow_shim.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -57,12 +58,20 @@ void *lh_easy_getinfo_private(CURL *easy) {
     return value;
 }
 
+// The connection's SSL object of OpenSSL; NULL = none, or another library's.
+static void *openssl_of(CURL *easy) {
+    struct curl_tlssessioninfo *session = NULL;
+    if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || !session
+        || session->backend != CURLSSLBACKEND_OPENSSL)
+        return NULL;
+    return session->internals;
+}
+
 int lh_easy_has_agreed_on_http2(CURL *easy) {
     typedef void (*selected_t)(const void *, const unsigned char **, unsigned *);
     static selected_t selected;
-    struct curl_tlssessioninfo *session = NULL;
-    if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || !session
-        || session->backend != CURLSSLBACKEND_OPENSSL || !session->internals)
+    void *ssl = openssl_of(easy);
+    if (!ssl)
         return -1;
     selected_t ask = __atomic_load_n(&selected, __ATOMIC_RELAXED);
     if (!ask) {
@@ -73,8 +82,56 @@ int lh_easy_has_agreed_on_http2(CURL *easy) {
     }
     const unsigned char *name = NULL;
     unsigned length = 0;
-    ask(session->internals, &name, &length);
+    ask(ssl, &name, &length);
     return length == 2 && memcmp(name, "h2", 2) == 0;
+}
+
+// MARK: the end of TLS
+
+// The flows of this thread whose connections are watched. A connection may outlive its request and
+// the flow, so that it must not lead to one.
+static _Thread_local lh_flow *watched;
+
+// Called by OpenSSL: `where` is SSL_CB_READ_ALERT, and the low byte of `alert` 0, for close_notify.
+static void alerted(const void *ssl, int where, int alert) {
+    if (where != 0x4004 || (alert & 0xff) != 0)
+        return;
+    for (lh_flow *flow = watched; flow; flow = flow->next_watched)
+        if (flow->tls == ssl)
+            flow->is_end_announced = 1;
+}
+
+void lh_flow_watch_tls(lh_flow *flow) {
+    typedef void (*watch_t)(void *, void (*)(const void *, int, int));
+    static watch_t watch;
+    // An earlier try of this request.
+    lh_flow_forget_tls(flow);
+    void *ssl = openssl_of(flow->easy);
+    if (!ssl || lh_easy_has_agreed_on_http2(flow->easy) == 1)
+        return;
+    watch_t set = __atomic_load_n(&watch, __ATOMIC_RELAXED);
+    if (!set) {
+        set = (watch_t)lh_curl_symbol("SSL_set_info_callback");
+        if (!set)
+            return;
+        __atomic_store_n(&watch, set, __ATOMIC_RELAXED);
+    }
+    set(ssl, alerted);
+    flow->tls = ssl;
+    flow->next_watched = watched;
+    watched = flow;
+}
+
+void lh_flow_forget_tls(lh_flow *flow) {
+    flow->tls = NULL;
+    flow->is_end_announced = 0;
+    for (lh_flow **link = &watched; *link; link = &(*link)->next_watched) {
+        if (*link != flow)
+            continue;
+        *link = flow->next_watched;
+        break;
+    }
+    flow->next_watched = NULL;
 }
 
 curl_socket_t lh_easy_getinfo_socket(CURL *easy) {

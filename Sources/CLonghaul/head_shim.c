@@ -24,6 +24,7 @@ void lh_flow_reset(lh_flow *flow) {
 }
 
 void lh_flow_leave(lh_flow *flow) {
+    lh_flow_forget_tls(flow);
     if (flow->turn)
         lh_budget_leave(flow->turn->budget, flow, flow->held);
     flow->held = 0;
@@ -31,6 +32,7 @@ void lh_flow_leave(lh_flow *flow) {
 
 void lh_flow_free_head(lh_flow *flow) {
     free_upload(flow);
+    lh_flow_forget_tls(flow);
     free(flow->head);
     flow->head = NULL;
     flow->head_capacity = 0;
@@ -80,7 +82,10 @@ static int before_request(
         flow->is_crowded = 1;
         return CURL_PREREQFUNC_ABORT;
     }
-    return flow->admits(flow->owner) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+    if (!flow->admits(flow->owner))
+        return CURL_PREREQFUNC_ABORT;
+    lh_flow_watch_tls(flow);
+    return CURL_PREREQFUNC_OK;
 }
 
 void lh_flow_attach(lh_flow *flow, CURL *easy) {

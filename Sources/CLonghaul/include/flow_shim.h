@@ -123,6 +123,9 @@ typedef struct lh_flow {
     int has_data_sockets;  // FTP: sockets made while it has a connection are for data
     int socket;       // the last one made for the request, may be closed; -1 = none
     uint64_t cookie;  // SO_COOKIE of `socket`, whose number may be reused
+    const void *tls;  // OpenSSL's object of its HTTP/1.1 connection; NULL = there is none
+    struct lh_flow *next_watched;
+    int is_end_announced;  // close_notify has come on the connection
     lh_upload upload;
     int64_t asked_in;     // `now` of the turn in which libcurl last reported progress; 0 = none
     int64_t asked_since;  // monotonic nanoseconds of the first time in that turn
@@ -150,6 +153,11 @@ void lh_flow_bound(lh_flow *flow, CURL *easy);
 // Shuts down the sockets of a handle that is to be removed before its end. The exchange with which
 // FTP and SFTP end a session then fails at once instead of waiting for the server.
 void lh_flow_cut(lh_flow *flow, CURL *easy);
+// Notes whether the server announces the end of the TLS connection that the request goes over.
+// libcurl 7.88 ends a body without a length well at the end of TCP, too. Called on the thread of
+// the request, as the next one is.
+void lh_flow_watch_tls(lh_flow *flow);
+void lh_flow_forget_tls(lh_flow *flow);
 // The request leaves its connection, which is idle from now on if no other one uses it.
 void lh_flow_leave(lh_flow *flow);
 void lh_flow_free_head(lh_flow *flow);

@@ -73,11 +73,33 @@ extension Failure {
                 .partFileReplaced, .partFileShorter:
                 "\(reason)"
             }
-        return Failure(
+        return notContinued(why)
+    }
+
+    static func notContinued(_ why: String) -> Failure {
+        Failure(
             .permanent,
             LonghaulError(
                 .destinationExists,
                 "the file that is there cannot be continued: \(why); it was left alone: choose "
                     + "another name, or move it away and leave out --continue"))
     }
+}
+
+extension Failure {
+    /// The answer that is less than what is held, and names no version: see ``ResumeJudge``.
+    package static let lesserWhole = Failure(
+        .transient,
+        LonghaulError(
+            .serverError,
+            "the answer is not the file but less than what is held of it, perhaps an error in "
+                + "words; check the URL"))
+
+    /// The next whole file that ends there is believed, see ``EndedRequest``.
+    static let unannouncedEnd = Failure(
+        .transient,
+        LonghaulError(
+            .network,
+            "the connection ended without the sign of TLS that nothing was cut off"),
+        blamesOrigin: true)
 }

@@ -13,6 +13,7 @@ package enum FailureTable {
                 .transient,
                 LonghaulError(.timedOut, "the server sent nothing for the stall timeout"),
                 blamesOrigin: true)
+        case .unannouncedEnd: .unannouncedEnd
         case .disk(let errno): classify(errno: errno)
         case .sourceChanged: Failure(.permanent, .sourceChanged)
         case .redirect(let problem): classify(problem)

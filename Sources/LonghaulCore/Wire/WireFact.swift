@@ -64,6 +64,9 @@ package enum WireFailure: Error, Hashable, Sendable {
     case bodyTooLong
     /// No bytes for the stall timeout.
     case stalled
+    /// A body that ends with its connection, over TLS, and nothing says that it was not cut off:
+    /// the connection has ended without close_notify (RFC 9112 §9.8).
+    case unannouncedEnd
     /// Writing the part file failed with this errno.
     case disk(errno: Int32)
     /// The file that is sent is another version than the pinned one, or ended early.

@@ -27,6 +27,7 @@ struct EndOfTransfer {
         default: break
         }
         if running.hop.isStalled { return .stalled }
+        if isUnannounced(code) { return .unannouncedEnd }
         if code == CURLE_OK { return nil }
         // libcurl reports a line beyond its own bound as a lack of memory, from 8.6 on as too large
         // (CURLE_TOO_LARGE, which older headers lack).
@@ -36,6 +37,19 @@ struct EndOfTransfer {
             return .headTooLarge
         }
         return refusalOfProxy() ?? refusalOfSOCKS(code) ?? curlFailure(code)
+    }
+
+    /// A body without a length ends with its connection. Over TLS close_notify shows that nothing
+    /// was cut off (RFC 9112 §9.8); without it libcurl reports success (7.88) or a broken
+    /// connection without an errno.
+    private func isUnannounced(_ code: CURLcode) -> Bool {
+        let isEnd =
+            code == CURLE_OK || code == CURLE_RECV_ERROR && curl.number(CURLINFO_OS_ERRNO) == 0
+        guard isEnd, flow.endsUnannounced, running.request.upload == nil,
+            let head = running.hop.judged?.head
+        else { return false }
+        return head.headers.contentLength == .absent && !head.headers.hasTransferCoding
+            && head.status != 204 && head.status != 304
     }
 
     private func curlFailure(_ code: CURLcode) -> WireFailure {

@@ -146,6 +146,11 @@ struct ResponseFlow {
         pointer.pointee.outcome = Int32(LH_FLOW_REFUSED.rawValue)
     }
 
+    /// The response came over a TLS connection of HTTP/1.1 whose end was not announced.
+    var endsUnannounced: Bool {
+        pointer.pointee.tls != nil && pointer.pointee.is_end_announced == 0
+    }
+
     // MARK: - Time
 
     /// Monotonic nanoseconds of the latest progress.
