@@ -119,4 +119,16 @@ import Testing
             #expect(isBeside, "\(server.log.all)")
         }
     }
+
+    /// One connection of several crawls: at its rate the file would take minutes.
+    @Test func aCrawlingConnectionHoldsNothingUp() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=16M&seed=3&etag=v1&rate=3M&crawlat=2")
+            let got = try await home.run(
+                "get", "-q", url, "-o", home.file("a.bin"), "--connections", "4")
+            #expect(got.status == 0, "\(got.errors)")
+            try server.expected(url).verify(file: home.file("a.bin"))
+        }
+    }
 }

@@ -6,6 +6,9 @@ struct ConnectionPolicy: Sendable {
     private var ceiling = ConnectionCeiling()
     private var lastSample: ThroughputSample?
     private var silence = SilenceWatch()
+    private var tails = SlowTails()
+    /// Of the requests on the wire, where nothing is left to split.
+    private var paces: [SegmentKey: Pace] = [:]
     /// The answer that said what the file is has promised ranges.
     var rangesOffered = false
     /// A parallel request came back with something else: one connection it is.
@@ -83,15 +86,61 @@ struct ConnectionPolicy: Sendable {
     /// The first request that has been silent for too long. A connection that has gone silent with
     /// the last part would hold all of the file up until the stall timeout, while others have
     /// nothing left to do.
-    mutating func giveUpSilent(among segments: [ActiveSegment], at now: Instant) -> Int? {
+    mutating func giveUpSilent(
+        among segments: [ActiveSegment], at now: Instant
+    ) -> SegmentKey? {
         let index = segments.firstIndex { segment in
             silence.mayGiveUp(at: segment.written, silentFor: now - segment.heardAt)
         }
         guard let index else { return nil }
         silence.gaveUp(at: segments[index].written)
-        return index
+        return segments[index].key
     }
 }
+
+extension ConnectionPolicy {
+    /// A request has brought everything that it was sent for.
+    mutating func endedWell(_ segment: ActiveSegment, at now: Instant) {
+        hasEndedWell = true
+        tails.ended(bytes: segment.written - segment.start, after: now - segment.begunAt)
+    }
+
+    /// The first request whose rest is better asked for on another connection.
+    mutating func giveUpSlow(
+        among segments: [ActiveSegment], total: Int64, at now: Instant
+    ) -> SegmentKey? {
+        paces = segments.reduce(into: [:]) { found, segment in
+            found[segment.key] = (paces[segment.key] ?? Pace()).measured(segment.written, at: now)
+        }
+        let slow = segments.first { segment in
+            segment.isWriting
+                && tails.isSlow(
+                    segment.written..<max(segment.written, segment.end ?? total),
+                    rate: paces[segment.key]?.rate)
+        }
+        if let slow { tails.gaveUp(at: slow.written) }
+        return slow?.key
+    }
+}
+
+/// How quick a request is lately.
+private struct Pace {
+    /// Bytes per second between the last two marks.
+    private(set) var rate: Double?
+    private var mark: ThroughputSample?
+
+    func measured(_ written: Int64, at now: Instant) -> Pace {
+        let seconds = mark.map { now - $0.at } ?? .infinity
+        guard seconds >= paceSeconds else { return self }
+        var next = Pace()
+        next.rate = mark.map { Double(written - $0.bytes) / seconds }
+        next.mark = ThroughputSample(at: now, bytes: written)
+        return next
+    }
+}
+
+/// Seconds between two marks.
+private let paceSeconds: Double = 4
 
 /// How many bytes were held at a moment.
 private struct ThroughputSample: Hashable, Sendable {

@@ -104,6 +104,18 @@ extension FetchFrame {
         return validator.length != nil && ownMemory(context)?.ignoresRanges != true
     }
 
+    /// A request that crawls where nothing else is left to split: its rest goes to another
+    /// connection, as after silence. A transfer that holds itself back says nothing of its server.
+    mutating func giveUpSlow(
+        among segments: [ActiveSegment], total: Int64, _ context: FetchContext
+    ) -> SegmentKey? {
+        let options = target.request.options
+        guard options.limitRate == nil, !(options.yields ?? target.request.isDiscretionary),
+            ownMemory(context)?.isCooling(at: context.now.wall) != true
+        else { return nil }
+        return connections.giveUpSlow(among: segments, total: total, at: context.now.monotonic)
+    }
+
     // MARK: - Several sources at once
 
     /// The source with the fewest requests of those that may bring bytes of this file now; the one

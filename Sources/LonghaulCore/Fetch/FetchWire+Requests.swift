@@ -71,7 +71,11 @@ extension FetchWire {
             allowed: allowed)
         // The request that fetches those bytes leaves them once another has proven that it brings
         // them: see `takeOver`.
-        for piece in SegmentPlanner().plan(situation) { start(piece, context) }
+        let pieces = SegmentPlanner().plan(situation)
+        for piece in pieces { start(piece, context) }
+        if pieces.isEmpty, let slow = frame.giveUpSlow(among: segments, total: total, context) {
+            _ = giveUp(where: { $0.key == slow })
+        }
     }
 
     /// Stops requests; what they have written is kept. Returns whether there are any.
@@ -131,7 +135,6 @@ extension FetchWire {
             ownMemory(context)?.isCooling(at: context.now.wall) != true,
             let silent = frame.connections.giveUpSilent(among: segments, at: context.now.monotonic)
         else { return false }
-        let key = segments[silent].key
-        return giveUp(where: { $0.key == key })
+        return giveUp(where: { $0.key == silent })
     }
 }

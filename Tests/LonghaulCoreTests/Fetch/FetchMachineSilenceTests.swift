@@ -133,4 +133,52 @@ import Testing
         #expect(script.asks[3...].contains { $0.ask.position == last })
         #expect(script.machine.leaving == nil)
     }
+
+    // MARK: Slow, not silent
+
+    /// The second has brought 10 MiB in a second; the first goes on with so many bytes a second,
+    /// and is 1.9 MiB from its end, too little to be split.
+    private func crawling(
+        _ rate: Int64, _ change: (inout TransferRequest) -> Void = { _ in }
+    ) throws -> Script {
+        var script = Script {
+            $0.options.connections = .exactly(2)
+            change(&$0)
+        }
+        script.answer(head(200, "Content-Length: 20971520", strong, "Accept-Ranges: bytes"))
+        script.event(.reserved)
+        script.wrote(through: Self.mib, received: Self.mib)
+        try #require(script.asks.count == 2)
+        let middle = script.asks[1].ask.position
+        script.answer(head(206, "Content-Range: bytes \(middle)-20971519/20971520", strong))
+        var written = middle - 1_900_000
+        script.wrote(through: written, received: written, of: 0)
+        wait(&script, 1)
+        script.ended(through: 20 * Self.mib, received: 20 * Self.mib - middle, of: 1)
+        for _ in 1...20 where stops(script).isEmpty {
+            written += rate / 2
+            script.wrote(through: written, received: written, of: 0)
+            if stops(script).isEmpty { wait(&script, 0.5) }
+        }
+        return script
+    }
+
+    @Test func aCrawlingTailGoesToAnotherConnection() throws {
+        var script = try crawling(4096)
+        #expect(stops(script) == [script.asks[0].key])
+        let written = try #require(script.machine.segments.first?.written)
+        let end = script.asks[1].ask.position
+        script.ended(.stopped, through: written, received: written, of: 0)
+        #expect(script.ranges.last == "bytes=\(written)-\(end - 1)")
+        #expect(!script.writes.contains { if case .originFailed = $0 { true } else { false } })
+        script.answer(head(206, "Content-Range: bytes \(written)-\(end - 1)/20971520", strong))
+        script.ended(through: end, received: end - written)
+        #expect(script.machine.isWhole && script.machine.leaving == nil)
+    }
+
+    /// Slow, and not much slower than others; or held back.
+    @Test func aTailThatIsSlowIsLeft() throws {
+        #expect(stops(try crawling(1 << 20)).isEmpty)
+        #expect(stops(try crawling(4096) { $0.options.yields = true }).isEmpty)
+    }
 }
