@@ -88,9 +88,11 @@ package enum Limits {
     package static let pinSeconds: Double = 0.2
     /// Answers in a row that bring no byte, until one start from zero is tried.
     package static let emptyAnswersBeforeZero = 2
-    /// After so many restarts another entity tag, where length and date agree, is taken for that of
-    /// another server behind the same name.
-    package static let restartsByTag = 2
+    /// After so many restarts length and overlap decide, whatever the server calls the version.
+    package static let restartsByName = 2
+    /// After so many answers in a row with less than is held, and without a version, the next one
+    /// is believed.
+    package static let doubtsBelieved = 3
     /// A longer ETag or Last-Modified pins nothing: it would only bloat the store.
     package static let validatorBytes = 1024
 

@@ -108,6 +108,54 @@ import Testing
         }
     }
 
+    /// Other programs leave holes where bytes are missing, or zeros; a server's error may stand at
+    /// the end. What is before them is kept.
+    @Test(arguments: ["hole", "hole at the end", "zeros", "zeros at the end", "page"])
+    func whatIsBadIsFetchedAgain(_ kind: String) async throws {
+        try await LoopbackServer.run { server in
+            let url = server.url(Self.url)
+            let good = Array(try leave(900_000))
+            switch kind {
+            case "hole", "hole at the end":
+                #expect(truncate(file, 0) == 0 && truncate(file, 900_000) == 0)
+                let handle = try #require(FileHandle(forWritingAtPath: file))
+                try handle.write(contentsOf: good[..<300_000])
+                if kind == "hole" {
+                    try handle.seek(toOffset: 600_000)
+                    try handle.write(contentsOf: good[600_000...])
+                }
+                try handle.close()
+            case "zeros":
+                var bytes = good
+                for index in 300_000..<600_000 { bytes[index] = 0 }
+                try Data(bytes).write(to: URL(fileURLWithPath: file))
+            case "zeros at the end":
+                try Data(good[..<700_000] + [UInt8](repeating: 0, count: 65_536))
+                    .write(to: URL(fileURLWithPath: file))
+            default:
+                try Data(good[..<700_000] + Array("<title>502 Bad Gateway</title>".utf8))
+                    .write(to: URL(fileURLWithPath: file))
+            }
+            let result = try await home.run("get", "-q", "--continue", url, "-o", "a.bin")
+            #expect(result.status == 0, "\(result.errors)")
+            try server.expected(url).verify(file: file)
+            #expect(server.log.all.allSatisfy { $0["Range"] != nil })
+        }
+    }
+
+    @Test(arguments: [".aria2", ".st"]) func anotherProgramsRecordIsRespected(
+        suffix: String
+    ) async throws {
+        try await LoopbackServer.run { server in
+            let before = try leave(900_000)
+            try Data("x".utf8).write(to: URL(fileURLWithPath: file + suffix))
+            let result = try await home.run(
+                "get", "-q", "--continue", server.url(Self.url), "-o", "a.bin")
+            #expect(result.status != 0 && result.errors.contains("a.bin\(suffix)"))
+            #expect(contents() == before && server.log.count == 0)
+        }
+    }
+
     /// The server breaks off, once before and once after the proof.
     @Test(arguments: ["status=503&statuses=1", "cut=100K&cuts=1"]) func aBreakCostsNothing(
         knob: String

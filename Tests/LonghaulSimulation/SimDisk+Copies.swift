@@ -57,6 +57,6 @@ extension SimDisk {
         files[inode]?.dirty = ByteRanges(0..<source.data.count)
         flush(inode)
         syncNames()
-        outcomes.append((fetch, .filled))
+        outcomes.append((fetch, .filled()))
     }
 }

@@ -36,7 +36,7 @@ extension DownloadMachine {
         case .handedOut(let leaderHasCopy): handedOut(leaderHasCopy: leaderHasCopy)
         case .handOutFailed(let fault):
             if stage == .sharing { failedLocally(fault, context) }
-        case .filled: filled(context)
+        case .filled(let zeros): filled(zerosFrom: zeros, context)
         case .fillFailed(let fault): fillFailed(fault, context)
         // Whose copy it was is not the fetch's affair; the other two are of uploads.
         case .copied, .copyFailed, .opened, .interim: break
@@ -93,6 +93,7 @@ extension DownloadMachine {
             wire.frame.step.effects.append(.fill(kept))
         } else {
             stage = .moving
+            wire.fromZero = wire.frame.bytes.wholeAfterRefusals(wire.frame.target.lastError)
             wire.askNext(context)
         }
     }

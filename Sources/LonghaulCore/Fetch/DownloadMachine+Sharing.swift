@@ -58,8 +58,8 @@ extension DownloadMachine {
     // MARK: - The kept file
 
     /// The part file is a copy of the file that was kept.
-    mutating func filled(_ context: FetchContext) {
-        if stage == .checking { return adopted(context) }
+    mutating func filled(zerosFrom zeros: Int64?, _ context: FetchContext) {
+        if stage == .checking { return adopted(upTo: zeros, context) }
         guard stage == .moving, segments.isEmpty, have.isEmpty, let kept = wire.frame.target.kept
         else { return }
         wire.frame.target.kept = nil
@@ -83,12 +83,18 @@ extension DownloadMachine {
 
     // MARK: - A file of another program
 
-    /// The part file is a copy of it, which the next answer has to prove.
-    private mutating func adopted(_ context: FetchContext) {
-        guard let kept = wire.frame.target.continued else { return }
+    /// The part file is a copy of it, which the next answer has to prove. What stands behind a long
+    /// run of zeros is not taken: it may be a hole.
+    private mutating func adopted(upTo zeros: Int64?, _ context: FetchContext) {
+        guard var kept = wire.frame.target.continued else { return }
+        kept.length = min(kept.length, zeros ?? .max)
         if leaving != nil {
             stage = .settling
             return quiet(context)
+        }
+        if kept.length == 0 {
+            stage = .settling
+            return leave(.fail(Failure.notContinued("it begins with zeros").error), context)
         }
         wire.frame.bytes.adopt(kept)
         wire.frame.run.start(wire.frame.bytes, at: context.now.monotonic)

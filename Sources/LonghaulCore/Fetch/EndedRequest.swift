@@ -1,7 +1,7 @@
 /// A request that has left the wire, and what its end says.
 struct EndedRequest {
     let segment: ActiveSegment
-    let end: SegmentEnd
+    private(set) var end: SegmentEnd
     /// `nil` if it did what it was sent for.
     private(set) var failure: Failure?
     /// The kept file is still the one that the server has.
@@ -15,6 +15,12 @@ struct EndedRequest {
         saysUnchanged =
             segment.head?.status == 304 && segment.asksForChange && bytes.have.isEmpty
             && target.kept != nil
+        // The second whole that ends there is believed.
+        if end.failure == .unannouncedEnd, let before = segment.endBefore(bytes),
+            proof(bytesTotal: bytes.state.bytesTotal) == .unknownLengthComplete(length: before)
+        {
+            self.end.failure = nil
+        }
         failure = classified(for: target, bytesTotal: bytes.state.bytesTotal)
             .map { end.isProxied ? target.byProxy($0, segment) : $0 }?
             .quoting(segment.head, end.answer).passing(for: target.request.options.retryStatus)
@@ -38,11 +44,26 @@ struct EndedRequest {
         // A shortened request may have written on before it heard of that: bytes of the file as
         // well.
         case .complete, .unknownLengthComplete, .tooLong, nil: return nil
+        case .short where isLesserWhole: return .lesserWhole
         case .short:
             return Failure(
                 .transient,
                 LonghaulError(.network, "the server sent fewer bytes than it had promised"),
                 blamesOrigin: true)
+        }
+    }
+
+    /// Less than what is held came in the place of the file, and nothing told its version: as the
+    /// head said, or by the end of a body of unknown length.
+    var isLesserWhole: Bool {
+        switch segment.decision {
+        case .fail(.lesserWhole)?: return true
+        case .skip(let plan)?:
+            return plan.skip == 0 && end.bytesReceived < plan.compare && end.failure == nil
+                && segment.head?.bodyLength == nil
+        case .fresh, .append, .restart, .alreadyComplete, .restartFromZero, .dropSegment,
+            .redirect, .fail, .empty, nil:
+            return false
         }
     }
 
@@ -85,6 +106,20 @@ struct EndedRequest {
 
     private var silenceNote: String? {
         guard segment.isGivenUp, end.failure == .stopped else { return nil }
-        return "it was silent while others had nothing to do; what it left was asked for anew"
+        return "it was silent, or far slower than others, while these had nothing to do; what it "
+            + "left was asked for anew"
+    }
+}
+
+extension ActiveSegment {
+    /// Where the bytes ended that an earlier request for the whole had brought.
+    fileprivate func endBefore(_ bytes: FetchBytes) -> Int64? {
+        switch decision {
+        case .skip: start
+        case .restart: bytes.endGivenUp
+        case .fresh, .append, .alreadyComplete, .restartFromZero, .dropSegment, .redirect, .fail,
+            .empty, nil:
+            nil
+        }
     }
 }

@@ -1,19 +1,54 @@
+/// After so many answers with 503 in a row the whole file is asked for.
+private let refusalsOfRanges = 3
+
 /// Effect of answers without a byte, and of other names for the version, on the next request.
 extension FetchBytes {
     /// Meaning of another name for the version.
     func names(of request: TransferRequest) -> RangeRequest.Names {
-        if request.options.checksum != nil { return .yieldToDigest }
-        return state.restarts >= Limits.restartsByTag ? .varyByTag : .prove
+        let isVain = state.restarts >= Limits.restartsByName
+        return isVain || request.options.checksum != nil ? .compare : .prove
+    }
+
+    /// Some servers refuse `bytes=a-` (416) and know `bytes=a-b`. Returns whether that is asked.
+    mutating func closeRanges(after ended: EndedRequest) -> Bool {
+        let ask = ended.segment.ask
+        guard !closesRanges, ask.sendsRange, ask.end == nil, ended.segment.head?.status == 416,
+            let total = state.bytesTotal, ask.position < total
+        else { return false }
+        switch ended.segment.decision {
+        case .empty(.rangeRefused)?, .restartFromZero(.rangeNotSatisfiable)?:
+            closesRanges = true
+            return true
+        case .fresh, .append, .skip, .restart, .alreadyComplete, .restartFromZero, .dropSegment,
+            .redirect, .empty, .fail, nil:
+            return false
+        }
+    }
+
+    /// A server that has answered 503 to each range may have the whole: a run begins with that,
+    /// once, and what is held is passed over.
+    func wholeAfterRefusals(_ lastError: LonghaulError?) -> RestartReason? {
+        lastError?.httpStatus == 503 && !have.isEmpty && state.emptyAnswers == refusalsOfRanges
+            ? .noBytes : nil
+    }
+
+    /// An answer has less than what is held, and names no version.
+    mutating func doubt() {
+        var validator = state.validator ?? Validator()
+        validator.doubts = (validator.doubts ?? 0) + 1
+        state.validator = validator
     }
 
     /// Some servers fail at each range, or refuse it, and have the whole: it is asked for at once.
     /// After a refusal, which ends the transfer otherwise, and after each second failure: one may
     /// pass, and the bytes held come again with the whole.
     mutating func mayBeOfTheRange(_ failure: Failure, _ segment: ActiveSegment) -> Bool {
-        guard segment.ask.sendsRange, !segment.ask.isForMirror, !segment.ask.isAdopting,
-            failure.retryAfter == nil,
+        guard !segment.ask.isForMirror, !segment.ask.isAdopting,
             case .fail(let answer)? = segment.decision, let status = answer.error.httpStatus
         else { return false }
+        // Whether ranges are the reason, the next run tells: the server has asked for time.
+        if status == 503, !have.isEmpty { state.emptyAnswers += 1 }
+        guard segment.ask.sendsRange, failure.retryAfter == nil else { return false }
         switch status {
         // These statuses are about credentials, the file, time or the number of requests.
         case 401, 404, 407, 408, 410, 425, 429, 503: return false

@@ -12,18 +12,20 @@ extension FetchBytes {
     ) -> RangeRequest {
         if let adopted {
             var ask = RangeRequest(
-                proof: .overlap, position: adopted, overlap: min(adopted, Limits.overlapBytes))
+                proof: .overlap, position: adopted, overlap: min(adopted, adoptedOverlap))
             ask.isAdopting = true
             return ask
         }
         if let fromZero {
             return RangeRequest.wholeFile(
-                because: fromZero, held: have, validator: state.validator,
+                because: fromZero, held: have,
                 // Answers without a byte say nothing against those that are held.
-                trustHeld: fromZero == .noBytes, heldCoding: state.contentCoding)
+                trustHeld: fromZero == .noBytes || fromZero == .partialUnusable(.notAsked),
+                heldCoding: state.contentCoding)
         }
         let gap = nextMissing(from: readFrom) ?? firstGap
-        return ask(from: gap.start, to: gap.end, origin: ways(of: origin), scheme: scheme)
+        let end = gap.end ?? (closesRanges ? state.bytesTotal : nil)
+        return ask(from: gap.start, to: end, origin: ways(of: origin), scheme: scheme)
     }
 
     /// The request for a range of them; `nil` = to the end of the file.

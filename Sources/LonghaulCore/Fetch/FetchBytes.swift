@@ -1,3 +1,8 @@
+/// The longest bad end of a file of another program that is given up for the rest.
+private let adoptedTailMax: Int64 = 4 << 20
+/// What has to agree of such a rest: more than usual, since the file is not what it should be.
+private let shortenedOverlap: Int64 = 1 << 20
+
 /// The bytes of a fetch, and what is recorded of them.
 ///
 /// Invariants: `have` holds only bytes of the representation that `state.validator` pins;
@@ -11,8 +16,14 @@ package struct FetchBytes: Sendable {
     /// The server has not said yet that these are all bytes: see ``ResponseHead/bodyEnd(length:)``.
     var isLengthAdvice = false
     var checkpoints = Checkpoints()
+    /// The server has refused a range to the end of the file: the next ones name that end.
+    var closesRanges = false
+    /// Where the bytes ended that were given up last.
+    private(set) var endGivenUp: Int64?
     /// Bytes of a file of another program that are held and not proven yet; none is recorded.
     private(set) var adopted: Int64?
+    /// Bytes at the end of that file that were found not to be the server's.
+    private(set) var adoptedTail: Int64 = 0
 
     init(_ state: FetchState) {
         self.state = state
@@ -56,6 +67,7 @@ package struct FetchBytes: Sendable {
 
     /// Under a new generation, so that what the board says of them is void too.
     mutating func forgetAll() {
+        endGivenUp = have.prefix
         state.generation += 1
         state.durable = ByteRanges()
         state.publication = nil
@@ -127,6 +139,7 @@ package struct FetchBytes: Sendable {
     /// The framing has ended as it should, and nothing else promised a length, or over FTP the
     /// server has said that these were all bytes.
     mutating func learnEnd(_ ended: EndedRequest) {
+        if ended.isLesserWhole { doubt() }
         guard ended.segment.bringsTheWhole, state.bytesTotal == nil || isLengthAdvice,
             ended.failure == nil, ended.end.failure == nil, let length = ended.length
         else { return }
@@ -147,6 +160,22 @@ package struct FetchBytes: Sendable {
         adopted = kept.length
         have = ByteRanges(0..<kept.length)
     }
+
+    /// The end of what was adopted is not the server's: an error page, say, or a block that was
+    /// never written. Less of it may be; then more has to agree. Returns whether that is asked.
+    mutating func adoptLess() -> Bool {
+        guard let adopted else { return false }
+        let tail = max(2 * adoptedTail, Limits.overlapBytes)
+        let rest = adopted + adoptedTail - tail
+        guard tail <= adoptedTailMax, rest > 0 else { return false }
+        adoptedTail = tail
+        self.adopted = rest
+        have = ByteRanges(0..<rest)
+        return true
+    }
+
+    /// Bytes of the adopted ones that an answer has to repeat.
+    var adoptedOverlap: Int64 { adoptedTail > 0 ? shortenedOverlap : Limits.overlapBytes }
 
     /// Without a proof nothing is held.
     mutating func dropAdopted() {

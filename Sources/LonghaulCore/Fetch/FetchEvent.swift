@@ -41,8 +41,9 @@ package enum FetchEvent: Sendable {
     /// Instead of a part file, the file itself was found under its name: published, and then not
     /// recorded.
     case foundPublished(path: String)
-    /// The part file is a durable copy of the kept file.
-    case filled
+    /// The part file is a durable copy of the kept file. Of a file of another program, its first
+    /// long run of zeros begins at `zerosFrom`: such programs leave holes where bytes are missing.
+    case filled(zerosFrom: Int64? = nil)
     case fillFailed(LocalFault)
     /// A transfer that shares the fetch has its own copy of the whole file, durable.
     case copied(TransferID, FileIdentity, path: String, mountPoint: String? = nil)

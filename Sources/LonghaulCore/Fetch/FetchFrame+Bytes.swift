@@ -29,6 +29,7 @@ extension FetchFrame {
     /// overwritten.
     mutating func void(_ reason: RestartReason) {
         let lost = bytes.have.count
+        if lost > 0 { run.hindrance = "what was held had to be given up: \(reason)" }
         if reason == .digestDiffers { bytes.state.isDigestRefuted = true }
         bytes.forgetAll()
         release(bytes.checkpoints.void())

@@ -42,6 +42,10 @@ extension FetchFrame {
     private mutating func retry(_ failure: Failure, hasGained: Bool, _ context: FetchContext) {
         var random = SeededGenerator(seed: context.seed)
         blame(failure, context)
+        var failure = failure
+        if !hasGained, let hindrance = run.hindrance, failure.restart == nil {
+            failure.error.message += "; \(hindrance)"
+        }
         let verdict = RetryPolicy.decide(
             failure,
             attempts: RetryPolicy.Attempts(

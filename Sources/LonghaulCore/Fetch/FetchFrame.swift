@@ -55,6 +55,10 @@ package struct FetchFrame: Sendable {
         ask.isForMirror = url != target.request.url
         ask.isForNoPage = ask.proof != .nothingHeld && FileNaming.isOfNoPage(target.destination)
         ask.names = bytes.names(of: target.request)
+        ask.held = bytes.have.prefix
+        if !ask.isForMirror, ask.proof == .restarting(.nothingToProve) {
+            ask.compareWhole(with: bytes.have)
+        }
         return ask
     }
 }

@@ -20,6 +20,8 @@ struct FetchRun: Sendable {
     /// The server has asked for time beside an answer that went on.
     private(set) var pause: AskedPause?
     var lastHTTPVersion = 0
+    /// Why the run gained nothing although bytes came, for people.
+    var hindrance: String?
     var recentRate = RecentRate()
 
     mutating func start(_ bytes: FetchBytes, at now: Instant) {

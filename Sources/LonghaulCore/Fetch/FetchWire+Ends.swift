@@ -18,7 +18,10 @@ extension FetchWire {
             frame.bytes.have.insert(segment.start..<end.writtenThrough)
             segment.written = end.writtenThrough
             frame.bytes.state.emptyAnswers = 0
-            if end.failure == nil { frame.connections.hasEndedWell = true }
+            frame.bytes.state.validator?.doubts = nil
+            if end.failure == nil {
+                frame.connections.endedWell(segment, at: context.now.monotonic)
+            }
         }
         if segment.isOpen,
             end.writtenThrough > segment.start
@@ -86,6 +89,9 @@ extension FetchWire {
         let failure = isOfRange ? FailureTable.restart(.noBytes) : failure
         switch failure.kind {
         case .restartFromZero where segment.ask.isAdopting:
+            if failure.restart == .overlapDiffers, frame.bytes.adoptLess() {
+                return askInTime(context)
+            }
             return tryElsewhere(Failure.notContinued(failure.restart ?? .noBytes), context)
         case .restartFromZero where segment.ask.isForMirror:
             // Only the transfer's own URL may discard the bytes held.
@@ -159,6 +165,10 @@ extension FetchWire {
         let ask = ended.segment.ask
         if ask.isAdopting, frame.bytes.adopted != nil, ended.segment.decision != .redirect {
             return tryElsewhere(Failure.notContinued(.noBytes), context)
+        }
+        if frame.bytes.closeRanges(after: ended) {
+            askNext(context)
+            return nil
         }
         switch ended.segment.decision {
         case .alreadyComplete(let length)?:

@@ -30,6 +30,7 @@ extension FetchWire {
         case .skip(let plan):
             fromZero = nil
             segments[index].begins(plan)
+            frame.run.hindrance = "the server sends the whole file again in place of the rest"
             frame.connections.rangesOffered = head.headers.offersByteRanges
             frame.bytes.state.effectiveURL = head.effectiveURL
         case .restart(let reason, let validator):

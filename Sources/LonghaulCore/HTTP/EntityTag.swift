@@ -69,4 +69,9 @@ package enum ContentRange: Hashable, Sendable {
         }
         self = .bytes(first..<last + 1, total: total)
     }
+
+    /// The numbers in a field that is malformed, in order.
+    static func numbers(in value: String) -> [Int64] {
+        value.split { !$0.isASCII || !$0.isNumber }.compactMap(\.decimalValue)
+    }
 }

@@ -141,12 +141,6 @@ extension Validator {
         return mine == other ? .same : .different(.digest)
     }
 
-    /// Two versions with different entity tags have the same date and length.
-    func hasDateAndLength(of answer: Validator) -> Bool {
-        guard let length, let lastModified, let other = answer.lastModified else { return false }
-        return length == answer.length && lastModified.isExactly(other)
-    }
-
     private func matchDates(_ answer: Validator) -> VersionMatch {
         guard let lastModified, let other = answer.lastModified else { return .unknown }
         guard lastModified.isExactly(other) else { return .different(.lastModified) }

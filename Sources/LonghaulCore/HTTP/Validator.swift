@@ -22,6 +22,8 @@ package struct Validator: Hashable, Sendable, Codable {
     package var origin: String?
     /// Bytes are held that came under another name, by length and overlap alone.
     package var isJoined: Bool?
+    /// Answers in a row that named no version and had less than is held; `nil` = 0.
+    package var doubts: Int?
 
     /// Names that a server gives a version.
     package struct Name: Hashable, Sendable, Codable {

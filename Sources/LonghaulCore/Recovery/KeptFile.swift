@@ -7,6 +7,8 @@ package struct KeptFile: Hashable, Sendable {
     /// kernel has noted it (`st_ctim`, which no program can set).
     package var finishedAt: Timestamp
     package var validator: Validator
+    /// Another program has left it, maybe unfinished.
+    package var isOfAnother = false
 
     package init(
         path: String, identity: FileIdentity, length: Int64, finishedAt: Timestamp,
@@ -26,6 +28,7 @@ package struct KeptFile: Hashable, Sendable {
             identity: FileIdentity(device: file.device, inode: file.inode, birth: file.birth),
             length: file.size, finishedAt: Timestamp(milliseconds: file.touched),
             validator: Validator())
+        isOfAnother = true
     }
 
     /// The question whether its version is still the current one (RFC 9110 §13.1). `nil` where only

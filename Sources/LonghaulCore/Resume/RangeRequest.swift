@@ -18,7 +18,7 @@ package struct RangeRequest: Hashable, Sendable {
         /// modification time must all be equal. A time has whole seconds, and may be set.
         case sizeAndTime
         /// No Range: of the whole file that comes, what is held is skipped if the pinned version
-        /// comes back.
+        /// comes back, and compared if it is not known which version comes.
         case skipping
         /// No Range: what is held is given up when the first byte comes.
         case restarting(RestartReason)
@@ -29,11 +29,9 @@ package struct RangeRequest: Hashable, Sendable {
     package enum Names: Hashable, Sendable {
         /// Another version.
         case prove
-        /// The other name means nothing if date and length agree: the origin's servers have entity
-        /// tags of their own.
-        case varyByTag
-        /// The other name means nothing if the length agrees: the user's digest decides in the end.
-        case yieldToDigest
+        /// Length and overlap decide, whatever the name and the form of the answer: the bytes held
+        /// were given up in vain more than once, or the user's digest decides in the end.
+        case compare
     }
 
     package var proof: Proof
@@ -57,6 +55,8 @@ package struct RangeRequest: Hashable, Sendable {
     /// download fails.
     package var isAdopting = false
     package var names = Names.prove
+    /// Bytes held from the beginning of the file on, whatever is asked for.
+    package var held: Int64 = 0
     /// The request bypasses caches on the way: their stored answer is of no use.
     package var bypassesCaches = false
 
@@ -170,7 +170,7 @@ extension RangeRequest {
     /// - Parameter trustHeld: Whether what is held stays, if the pinned version comes back: right
     ///   when ranges failed, wrong when the bytes held are in doubt.
     package static func wholeFile(
-        because reason: RestartReason, held: ByteRanges, validator: Validator?, trustHeld: Bool,
+        because reason: RestartReason, held: ByteRanges, trustHeld: Bool,
         heldCoding: String? = nil
     ) -> RangeRequest {
         var ask = RangeRequest(
@@ -178,11 +178,15 @@ extension RangeRequest {
         ask.bypassesCaches = reason.mayBeOfCache
         if held.isEmpty { return ask }
         ask.heldCoding = heldCoding
-        if trustHeld, held.prefix > 0, validator?.isStrong == true {
-            ask.proof = .skipping
-            ask.position = held.prefix
-        }
+        if trustHeld { ask.compareWhole(with: held) }
         return ask
+    }
+
+    /// What is held stays if the whole file that comes begins with it.
+    mutating func compareWhole(with held: ByteRanges) {
+        guard held.prefix > 0 else { return }
+        proof = .skipping
+        position = held.prefix
     }
 
     private static func proof(

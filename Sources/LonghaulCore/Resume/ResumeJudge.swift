@@ -34,7 +34,7 @@ struct ResumeJudge {
 
     private var byStatus: ResumeJudgement {
         switch head.status {
-        case 200, 203, 206: foreignCoding ?? (head.isPart ? partial : full)
+        case 200, 203, 206: foreignCoding ?? (isPart ? partial : full)
         case 204, 205: ResumeJudgement(.empty(.noContent))
         case 304: ResumeJudgement(.empty(.notModified))
         case 300...399 where head.headers.contains("Location"): ResumeJudgement(.redirect)
@@ -79,13 +79,9 @@ struct ResumeJudge {
         if ask.isAside { return ask.proof == .digest }
         guard head.scheme == .http, pinned.isNamed else { return false }
         if pinned.origin != head.otherOrigin { return true }
-        guard ask.names != .prove, case .different(let evidence) = pinned.match(answer)
+        guard ask.names == .compare, case .different(let evidence) = pinned.match(answer)
         else { return false }
-        switch ask.names {
-        case .prove: return false
-        case .varyByTag: return evidence == .etag && pinned.hasDateAndLength(of: answer)
-        case .yieldToDigest: return evidence == .etag || evidence == .lastModified
-        }
+        return evidence == .etag || evidence == .lastModified
     }
 
     private func match(_ answer: Validator) -> VersionMatch {
@@ -106,6 +102,7 @@ struct ResumeJudge {
         let answer = Validator(head)
         if answer.length == nil, let fault = faultOfLength { return ResumeJudgement(.fail(fault)) }
         if isForeignPage(answer) { return ResumeJudgement(.fail(FailureTable.foreignPage)) }
+        if isDoubtful(answer) { return ResumeJudgement(.fail(.lesserWhole)) }
         if let refusal = tooLarge(answer.length) { return refusal }
         switch ask.proof {
         case .nothingHeld: return ResumeJudgement(.fresh(answer, length: bodyEnd(answer)))
@@ -146,6 +143,34 @@ struct ResumeJudge {
         return answer.length.map { $0 < held } ?? true
     }
 
+    /// The whole file in less than is held, without a version: an error in a few words, or an empty
+    /// body. It is believed once it has come often enough in a row. Where no length is told, what
+    /// is held is compared first, if that can be done.
+    private func isDoubtful(_ answer: Validator) -> Bool {
+        guard holdsBytes, mayDoubt, !answer.isNamed, answer.digest == nil else { return false }
+        let held = max(ask.held, ask.position)
+        guard let length = answer.length else {
+            if case .restarting = ask.proof { return held > 0 }
+            return head.headers.contentCoding != ask.heldCoding
+        }
+        // What has named its version before does not lose its name and a part of itself.
+        return length < (pinned.isNamed ? max(held, pinned.length ?? 0) : held)
+    }
+
+    /// These answers give up nothing that is held, or are believed by now.
+    private var mayDoubt: Bool {
+        !ask.isForMirror && !ask.isAside && !ask.isAdopting && !ask.isExtra
+            && pinned.doubts ?? 0 < Limits.doubtsBelieved
+    }
+
+    /// Nothing tells the version, and the whole comes: all that is held can be compared with it.
+    private func comparesAll(_ answer: Validator) -> Bool {
+        guard ask.position > 0, !ask.isForMirror, !ask.isAside else { return false }
+        if ask.proof == .skipping { return true }
+        return answer.length == nil && mayDoubt
+            && (!answer.isNamed || ask.names == .compare && pinned.length == nil)
+    }
+
     private func fullForResume(_ answer: Validator) -> ResumeJudgement {
         if head.headers.contentCoding != ask.heldCoding {
             return ResumeJudgement(.restart(.codingChanged, answer))
@@ -157,6 +182,7 @@ struct ResumeJudge {
         switch match {
         case .different(let evidence):
             return ResumeJudgement(.restart(.changed(evidence), answer))
+        case .unknown where comparesAll(answer): return skip(answer, comparing: ask.position)
         case .unknown where !isAsLongElsewhere(answer):
             // The same length tells a server that sends no parts from another file.
             let ignoresRanges =
@@ -173,8 +199,8 @@ struct ResumeJudge {
 
     /// Another server has its own names for versions: length and overlap prove, as with a 206.
     private func isAsLongElsewhere(_ answer: Validator) -> Bool {
-        (ask.isForMirror || isUnderOtherName(answer)) && answer.length != nil
-            && answer.length == pinned.length
+        (ask.isForMirror || ask.names == .compare || isUnderOtherName(answer))
+            && answer.length != nil && answer.length == pinned.length
     }
 
     private func skip(_ answer: Validator, comparing overlap: Int64) -> ResumeJudgement {
@@ -192,7 +218,9 @@ struct ResumeJudge {
         let plan = BodyPlan(
             skip: ask.position - overlap, compare: overlap, position: ask.position - overlap,
             end: answer.length ?? pinned.length)
-        return ResumeJudgement(.skip(plan), learned: lessonOfFull)
+        // Without name and length it may be any answer, and shows nothing yet.
+        let isKnown = answer.length != nil || answer.isNamed
+        return ResumeJudgement(.skip(plan), learned: isKnown ? lessonOfFull : nil)
     }
 
     private func fullForSegment(_ answer: Validator) -> ResumeJudgement {
@@ -214,11 +242,32 @@ struct ResumeJudge {
 
     // MARK: 206: a part
 
+    /// The body begins behind the beginning of the file, or may. RFC 9110 §15.3.7 knows no 206 to a
+    /// request without Range, but servers send the whole so.
+    private var isPart: Bool {
+        guard head.isPart, head.status == 206, !ask.sendsRange, head.scheme == .http, !isMultipart
+        else { return head.isPart }
+        if case .bytes(let range, _?) = head.contentRange {
+            return range.lowerBound > 0
+                || head.bodyLength.map { $0 != range.upperBound } ?? false
+        }
+        // A cache may have made it of another request's answer, unless it comes past the caches.
+        guard ask.bypassesCaches else { return true }
+        let fields = head.headers.values("Content-Range")
+        let numbers = fields.first.map(ContentRange.numbers)
+        return fields.count > 1 || numbers.map { $0.last ?? -1 != head.bodyLength } ?? false
+    }
+
     private var partial: ResumeJudgement {
         guard ask.sendsRange else { return unusable(.notAsked) }
-        let answer = Validator(head, start: ask.start)
+        var answer = Validator(head, start: ask.start)
         if head.scheme == .http {
-            if let problem = rangeProblem { return unusable(problem) }
+            if isRangeOff, guess != nil {
+                if ask.isConditional { return ResumeJudgement(.empty(.otherName)) }
+                answer.length = pinned.length
+            } else if let problem = rangeProblem {
+                return unusable(problem)
+            }
             if head.headers.contentCoding != ask.heldCoding {
                 return ResumeJudgement(.restartFromZero(.codingChanged))
             }
@@ -226,6 +275,7 @@ struct ResumeJudge {
         if let refusal = tooLarge(answer.length, atLeast: rangeEnd ?? ask.position) {
             return refusal
         }
+        if answer.length != nil, isDoubtful(answer) { return ResumeJudgement(.fail(.lesserWhole)) }
         let match = match(answer)
         if case .different(let evidence) = match {
             // If-Range promised a 200 for another version.
@@ -296,26 +346,58 @@ struct ResumeJudge {
     }
 
     /// Bytes that come before those asked for: caches align ranges to their blocks.
-    private var early: Int64 {
-        guard case .bytes(let range, _) = head.contentRange else { return 0 }
-        return ask.start - range.lowerBound
-    }
+    private var early: Int64 { range.map { ask.start - $0.lowerBound } ?? 0 }
 
     /// Bytes held that come again, and are compared. What comes early beside other requests may
     /// not be held yet: it is passed over.
     private var overlap: Int64 { ask.isExtra ? ask.overlap : ask.overlap + early }
 
     /// End of the answer's bytes in the file.
-    private var rangeEnd: Int64? {
+    private var rangeEnd: Int64? { range?.upperBound }
+
+    private var range: Range<Int64>? {
+        if isRangeOff, let guess { return guess }
         guard case .bytes(let range, _) = head.contentRange else { return nil }
-        return range.upperBound
+        return range
+    }
+
+    /// Content-Range cannot be right, or is of a file of another length.
+    private var isRangeOff: Bool {
+        guard head.scheme == .http else { return false }
+        if rangeProblem != nil { return true }
+        guard case .bytes(_, let total?) = head.contentRange, let length = pinned.length
+        else { return false }
+        return total != length
+    }
+
+    /// The bytes of a part whose Content-Range is off, where length and overlap decide: those that
+    /// were asked for, or that its first number says, if the body's length or any number in it
+    /// leads to the end of the recorded file.
+    private var guess: Range<Int64>? {
+        guard ask.names == .compare, ask.isConditional || ask.overlap > 0, !ask.isExtra,
+            let length = pinned.length, !isMultipart
+        else { return nil }
+        let end = ask.end ?? length
+        let numbers = head.headers.single("Content-Range").map(ContentRange.numbers) ?? []
+        var start = ask.start
+        if let count = head.bodyLength {
+            if ask.end == nil, count == length { start = 0 }
+            if let first = numbers.first, first < start, first + count == end { start = first }
+            if ask.end == nil, start + count == end { return start..<end }
+        } else if let first = numbers.first, first < start {
+            start = first
+        }
+        return numbers.contains(length) ? start..<end : nil
+    }
+
+    private var isMultipart: Bool {
+        head.headers["Content-Type"]?.beginsIgnoringCase(with: "multipart/byteranges") ?? false
     }
 
     /// Compares Content-Range, whatever the framing, with what was asked for and recorded: curl
     /// compares the start alone, aria2 nothing where the body is chunked.
     private var rangeProblem: RestartReason.PartialProblem? {
-        let type = head.headers["Content-Type"] ?? ""
-        if type.beginsIgnoringCase(with: "multipart/byteranges") { return .multipart }
+        if isMultipart { return .multipart }
         guard head.headers.contains("Content-Range") else { return .rangeMissing }
         guard case .bytes(let range, let total) = head.contentRange else { return .rangeMalformed }
         if range.lowerBound > ask.start { return .start }

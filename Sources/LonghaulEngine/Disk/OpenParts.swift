@@ -194,7 +194,10 @@ final class OpenParts: Sendable {
                 from: kept.path, kept.identity, length: kept.length,
                 unchangedSince: kept.finishedAt)
             try part.sync()
-            report(fetch, .filled)
+            // Preallocated by its program, or sparse: SEEK_HOLE would not show what was written
+            // out.
+            let zeros = kept.isOfAnother ? try part.firstZeros(before: kept.length) : nil
+            report(fetch, .filled(zerosFrom: zeros))
         } catch {
             try? part.truncate(to: 0)
             report(fetch, .fillFailed(LocalFault(error)))

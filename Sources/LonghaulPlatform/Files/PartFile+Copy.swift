@@ -2,6 +2,11 @@ internal import CLonghaul
 internal import Glibc
 package import LonghaulCore
 
+/// What is read at a time where zeros are looked for.
+private let zeroPage: Int64 = 4096
+/// So many zeros in a row may be a hole.
+private let zeroRun: Int64 = 64 << 10
+
 /// How the bytes of one file were copied into another.
 package enum CopyMethod: Hashable, Sendable {
     /// The file system shares the blocks until one of the files is written (FICLONE).
@@ -59,6 +64,49 @@ extension PartFile {
         if try size() != length {
             throw SystemFailure(operation: "reuse", path: path, errno: ESTALE)
         }
+    }
+
+    /// Where the first run of 64 KiB of zeros or more begins; `nil` = there is none. A page of each
+    /// 64 KiB is read: a shorter run by a page may stay unseen.
+    package func firstZeros(before length: Int64) throws(SystemFailure) -> Int64? {
+        var offset: Int64 = 0
+        while offset < length {
+            if try isZero(offset..<min(offset + zeroPage, length)) {
+                var start = offset
+                while start > 0, try isZero(max(0, start - zeroPage)..<start) { start -= zeroPage }
+                start = try max(0, start - zerosBefore(max(0, start)))
+                var end = offset
+                while end < length, end - start < zeroRun,
+                    try isZero(end..<min(end + 1024, length))
+                { end = min(end + 1024, length) }
+                if end - start >= zeroRun { return start }
+            }
+            offset += zeroRun
+        }
+        return nil
+    }
+
+    private func isZero(_ range: Range<Int64>) throws(SystemFailure) -> Bool {
+        try bytes(range).allSatisfy { $0 == 0 }
+    }
+
+    /// How many bytes of the page before an offset are zeros up to there.
+    private func zerosBefore(_ offset: Int64) throws(SystemFailure) -> Int64 {
+        let page = try bytes(max(0, offset - zeroPage)..<offset)
+        return Int64(page.reversed().prefix { $0 == 0 }.count)
+    }
+
+    private func bytes(_ range: Range<Int64>) throws(SystemFailure) -> [UInt8] {
+        var failed = false
+        let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+            let got = uninterrupted {
+                pread(descriptor, buffer.baseAddress, range.count, off_t(range.lowerBound))
+            }
+            failed = got < 0
+            count = max(0, got)
+        }
+        if failed { throw .last("pread", path) }
+        return bytes
     }
 
     private func fill(

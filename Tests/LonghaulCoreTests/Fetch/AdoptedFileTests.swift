@@ -33,7 +33,7 @@ import Testing
             return
         }
         #expect(kept.path == "/d/f" && kept.length == Self.held)
-        script.event(.filled)
+        script.event(.filled())
         #expect(script.ranges == ["bytes=\(Self.start)-"])
         #expect(script.machine.have.count == Self.held && script.machine.state.durable.isEmpty)
         script.answer(Self.proof)
@@ -48,7 +48,7 @@ import Testing
 
     @Test func aWholeFileNeedsOnlyTheProof() {
         var script = script(size: Self.total)
-        script.event(.filled)
+        script.event(.filled())
         let start = Self.total - Limits.overlapBytes
         script.answer(head(206, "Content-Range: bytes \(start)-\(Self.total - 1)/\(Self.total)"))
         script.ended(through: 0, received: Limits.overlapBytes)
@@ -58,7 +58,7 @@ import Testing
     /// A proof that was broken off: the next attempt copies anew.
     @Test func beforeTheProofNothingIsHeld() {
         var script = script()
-        script.event(.filled)
+        script.event(.filled())
         script.answer(Self.proof)
         script.ended(.stalled, through: 0, received: 100)
         guard case .queued? = script.outcome else {
@@ -70,19 +70,64 @@ import Testing
 
     @Test(
         arguments: [
-            (head(200, "Content-Length: 4194304"), nil), (proof, .overlapDiffers),
+            (head(200, "Content-Length: 4194304"), nil),
             (head(416, "Content-Range: bytes */7"), nil),
             (head(206, "Content-Range: bytes \(start)-\(start + 9)/\(start + 10)"), nil),
             (head(206, "Content-Range: bytes \(start)-\(total - 1)/*"), nil), (head(204), nil),
         ] as [(ResponseHead, WireFailure?)])
     func whatProvesNothingFails(answer: ResponseHead, end: WireFailure?) throws {
         var script = script()
-        script.event(.filled)
+        script.event(.filled())
         script.answer(answer)
         script.ended(end ?? .refused, through: 0, received: 0)
         let error = try #require(failure(script), "\(script.writes)")
         #expect(error.code == .destinationExists)
         #expect(script.asks.count == 1 && script.machine.have.isEmpty)
+    }
+
+    /// Holes, or zeros that were written out: what stands before them is taken.
+    @Test func whatStandsBeforeZerosIsTaken() {
+        var script = script()
+        script.event(.filled(zerosFrom: 700_000))
+        #expect(script.ranges == ["bytes=\(700_000 - Limits.overlapBytes)-"])
+        #expect(script.machine.have == ByteRanges(0..<700_000))
+    }
+
+    @Test func zerosAtTheBeginningAreNoFile() throws {
+        var script = script()
+        script.event(.filled(zerosFrom: 0))
+        #expect(try #require(failure(script)).code == .destinationExists)
+        #expect(script.asks.isEmpty && script.machine.have.isEmpty)
+    }
+
+    /// A bad end: less is asked for, and more compared, until it agrees.
+    @Test(arguments: 1...4) func aBadEnd(steps: Int) {
+        var script = script()
+        script.event(.filled())
+        for step in 0...steps {
+            let taken = Self.held - (step == 0 ? 0 : Limits.overlapBytes << (step - 1))
+            let start = taken - min(taken, step == 0 ? Limits.overlapBytes : 1 << 20)
+            #expect(script.asks.count == step + 1 && script.ranges.last == "bytes=\(start)-")
+            script.answer(
+                head(206, "Content-Range: bytes \(start)-\(Self.total - 1)/\(Self.total)"))
+            if step < steps { script.ended(.overlapDiffers, through: 0, received: 65_536) }
+        }
+        script.ended(through: Self.total, received: Self.total)
+        #expect(script.machine.isWhole && script.machine.state.restarts == 0)
+    }
+
+    /// Nothing of it is the server's.
+    @Test func anotherFile() throws {
+        var script = script()
+        script.event(.filled())
+        for _ in 1...9 where script.outcome == nil {
+            let start = script.asks.last?.ask.start ?? 0
+            script.answer(
+                head(206, "Content-Range: bytes \(start)-\(Self.total - 1)/\(Self.total)"))
+            script.ended(.overlapDiffers, through: 0, received: 0)
+        }
+        #expect(try #require(failure(script)).message.contains("last bytes"))
+        #expect(script.asks.count == 5 && script.machine.have.isEmpty)
     }
 
     @Test func aFileThatWasChangedIsLeftAlone() throws {
@@ -96,7 +141,7 @@ import Testing
         var script = script()
         script.event(.leave(.requeue))
         #expect(script.outcome == nil)
-        script.event(.filled)
+        script.event(.filled())
         guard case .queued? = script.outcome else {
             Issue.record("\(script.writes)")
             return

@@ -41,3 +41,20 @@ extension FetchMachine {
         }
     }
 }
+
+extension FetchMachineTests.Script {
+    /// The next run, from what the last one recorded.
+    func again(after error: LonghaulError? = nil) -> Self {
+        var script = self
+        if let token = script.machine.syncing?.token { script.event(.synced(token: token)) }
+        var state = script.machine.state
+        state.durable = script.machine.have
+        return Self(state: state, after: error)
+    }
+
+    /// Why the run has left the wire.
+    var lastError: LonghaulError? {
+        for case .lastError(_, let error) in writes { return error }
+        return nil
+    }
+}

@@ -115,7 +115,7 @@ import Testing
             script.ended(
                 .curl(code: 56, text: "", osError: 104), through: 4 * Self.mib,
                 received: 4 * Self.mib)
-            script = again(script)
+            script = script.again()
             script.answer(head(200, "ETag: \"\(turn)\"", date, length))
             if turn < 3 { script.event(.truncated) }
         }
@@ -126,15 +126,6 @@ import Testing
         script.answer(head(206, rest, "ETag: \"0\"", date))
         script.ended(through: 10 * Self.mib, received: 6 * Self.mib + 65536)
         #expect(script.machine.isWholeForTest && script.machine.state.restarts == 2)
-    }
-
-    /// The next run, from what the last one recorded.
-    private func again(_ script: Script) -> Script {
-        var script = script
-        if let token = script.machine.syncing?.token { script.event(.synced(token: token)) }
-        var state = script.machine.state
-        state.durable = script.machine.have
-        return Script(state: state)
     }
 }
 

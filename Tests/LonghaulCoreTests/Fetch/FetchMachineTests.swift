@@ -48,13 +48,14 @@ import Testing
         }
 
         /// A later run of a fetch that holds bytes.
-        init(state: FetchState) {
+        init(state: FetchState, after error: LonghaulError? = nil) {
             created = false
             var request = TransferRequest(url: "http://h/f", destination: .file("/d/f"))
             request.options.connections = .exactly(1)
             machine = FetchMachine(
                 transfer: TransferID(rawValue: 1), request: request, destination: "/d/f",
                 deadline: nil, state: state, firstSerial: 1)
+            machine.lastError = error
             take(machine.begin())
             event(
                 .prepared(

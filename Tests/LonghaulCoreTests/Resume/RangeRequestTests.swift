@@ -133,21 +133,18 @@ import Testing
     @Test func wholeFile() {
         let held = ByteRanges(0..<10)
         let trusting = RangeRequest.wholeFile(
-            because: .noBytes, held: held, validator: Self.tag, trustHeld: true)
+            because: .noBytes, held: held, trustHeld: true)
         #expect(trusting.proof == .skipping && trusting.position == 10)
         let doubting = RangeRequest.wholeFile(
-            because: .overlapDiffers, held: held, validator: Self.tag, trustHeld: false)
+            because: .overlapDiffers, held: held, trustHeld: false)
         #expect(doubting.proof == .restarting(.overlapDiffers) && doubting.position == 0)
-        let weak = RangeRequest.wholeFile(
-            because: .noBytes, held: held, validator: Self.weak, trustHeld: true)
-        #expect(weak.proof == .restarting(.noBytes))
         let empty = RangeRequest.wholeFile(
-            because: .noBytes, held: ByteRanges(), validator: Self.tag, trustHeld: true)
+            because: .noBytes, held: ByteRanges(), trustHeld: true)
         #expect(empty.proof == .nothingHeld)
-        for ask in [trusting, doubting, weak, empty] { #expect(ask.headers["Range"] == nil) }
+        for ask in [trusting, doubting, empty] { #expect(ask.headers["Range"] == nil) }
         // What a cache has stored brought nothing.
         #expect(
-            [trusting, doubting, weak, empty].map { $0.headers["Cache-Control"] }
-                == ["no-cache", nil, "no-cache", "no-cache"])
+            [trusting, doubting, empty].map { $0.headers["Cache-Control"] }
+                == ["no-cache", nil, "no-cache"])
     }
 }

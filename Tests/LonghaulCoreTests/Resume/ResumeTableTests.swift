@@ -61,8 +61,9 @@ import Testing
     }
 
     @Test(
-        arguments: partialRows + wholeRows + statuslessRows + pageRows + mirrorRows + asideRows
-            + nameRows + otherRows + fileRows) func row(row: Row)
+        arguments: partialRows + wholeRows + statuslessRows + pageRows + lesserRows + wholePartRows
+            + mirrorRows
+            + asideRows + nameRows + otherRows + fileRows) func row(row: Row)
     {
         let judgement = judge(row.ask, row.head, pinned: row.pinned)
         #expect(judgement.decision == row.decision)
