@@ -106,7 +106,7 @@ import Testing
         }
         let file = try Connection(path: scratch.directory + "/queue.sqlite")
         return try #require(
-            try file.first("SELECT options FROM transfer WHERE id = ?1", id) { $0.text(0) })
+            try file.value("SELECT options FROM transfer WHERE id = ?1", id))
     }
 
     @Test(arguments: Ending.allCases)

@@ -210,7 +210,7 @@ import Testing
             "transfer",
             [
                 "id": "1", "phase": "4", "ended": "1", "want": "1", "readyAt": "3",
-                "schedule": "2", "eligibility": "0", "priority": "2", "sessionID": "6",
+                "schedule": "2", "eligibility": "0", "priority": "0", "sessionID": "6",
                 "originID": "7", "reservationKey": "8", "identityKey": "9", "created": "10",
                 "deadline": "11", "deadlineAt": "12", "earliest": "13", "expectedBytes": "14",
                 "url": "'u15'", "destination": "'/d16'", "realPath": "'/r17'",

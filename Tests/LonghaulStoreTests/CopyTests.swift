@@ -58,15 +58,12 @@ import Testing
         let bytes = try Data(contentsOf: URL(fileURLWithPath: copy))
         #expect(bytes.range(of: Data("top-secret".utf8)) == nil)
         #expect(bytes.range(of: Data("of-a-download".utf8)) != nil)
-        let kept = try Connection(path: copy, readOnly: true).all(
-            "SELECT options FROM transfer WHERE instr(options, 'text/plain') > 0"
-        ) { $0.text(0) }
+        let kept: [String] = try Connection(path: copy, readOnly: true).values(
+            "SELECT options FROM transfer WHERE instr(options, 'text/plain') > 0")
         #expect(kept.count == 1200)
         // The store itself still has them.
-        let own = try scratch.store.access {
-            try $0.all("SELECT 1 FROM transfer WHERE instr(options, 'top-secret-2') > 0") {
-                $0.int64(0)
-            }
+        let own: [Int64] = try scratch.store.access {
+            try $0.values("SELECT 1 FROM transfer WHERE instr(options, 'top-secret-2') > 0")
         }
         #expect(own.count == 1200)
     }
@@ -163,7 +160,7 @@ import Testing
         #expect(times(directory) == [.start, nil])
 
         store = try Store.open(directory: directory)
-        let mode = try store.access { try $0.first("PRAGMA journal_mode") { $0.text(0) } }
+        let mode: String? = try store.access { try $0.value("PRAGMA journal_mode") }
         #expect(mode == "wal")
         #expect(try store.transfers.counts() == [.waiting: 498, .running: 1, .cancelled: 1])
         #expect(try store.lease.info().epoch.rawValue == 1 + Self.skipped)
@@ -257,7 +254,7 @@ import Testing
         }
         let store = try Store.open(directory: scratch.directory)
         let found = try store.access {
-            try $0.first("\(FetchRecord.select)", state.id) { FetchRecord.read($0) }
+            try FetchRecord.find(state.id, $0)
         }
         let fetch = try #require(found)
         switch now {

@@ -67,8 +67,8 @@ import Testing
         change.editOptions = { $0.retries = 3 }
         let error = try refusal { try scratch.store.wants.change(id, change, now: .start) }
         #expect(error.code == .internal && error.transferID == id)
-        let kept = try scratch.store.access {
-            try $0.first("SELECT options FROM transfer") { $0.text(0) }
+        let kept: String? = try scratch.store.access {
+            try $0.value("SELECT options FROM transfer")
         }
         #expect(kept == #"{"ifExists":"x"}"#)
         try scratch.add("/d/b") { $0.options.onDuplicate = .fail }

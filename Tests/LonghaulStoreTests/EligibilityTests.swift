@@ -508,7 +508,7 @@ import Testing
             ),
         ] {
             let plan = try scratch.store.access {
-                try $0.all("EXPLAIN QUERY PLAN \(sql)") { $0.text(3) }
+                try $0.all("EXPLAIN QUERY PLAN \(sql)") { $0[3] as String }
             }
             #expect(plan.count == 1 && plan[0].hasPrefix("SEARCH transfer USING"), "\(plan)")
             #expect(plan[0].contains(index), "\(plan)")

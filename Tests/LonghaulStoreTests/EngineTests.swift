@@ -96,7 +96,7 @@ import Testing
         #expect(events.map(\.session) == ["default"])
         // The fetch went with the end.
         #expect(
-            try scratch.store.access { try $0.first("SELECT count(*) FROM fetch") { $0.int(0) } }
+            try scratch.store.access { try $0.value("SELECT count(*) FROM fetch") }
                 == 0)
     }
 

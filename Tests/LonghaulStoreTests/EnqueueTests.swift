@@ -74,7 +74,7 @@ import Testing
         #expect(try scratch.store.transfers.list(now: .start).isEmpty)
         // The session of the refused batch did not come into being either.
         #expect(
-            try scratch.store.access { try $0.first("SELECT count(*) FROM session") { $0.int(0) } }
+            try scratch.store.access { try $0.value("SELECT count(*) FROM session") }
                 == 0)
     }
 
@@ -167,7 +167,7 @@ import Testing
         let id = try scratch.add("/d/1")
         // SQLite's own limit gives the error that a full disk gives.
         let pages = try scratch.store.access {
-            try $0.first("PRAGMA page_count") { $0.int(0) } ?? 0
+            try $0.value("PRAGMA page_count") ?? 0
         }
         try scratch.store.access { try $0.run("PRAGMA max_page_count=\(pages + 2)") }
         let batch = (0..<1000).map { NewTransfer.sample("/e/\($0)") }

@@ -215,7 +215,7 @@ import Testing
     /// However many are due: only the first are looked at.
     @Test func whoAsksIsLookedForInAWindow() throws {
         let plan = try scratch.store.access {
-            try $0.all("EXPLAIN QUERY PLAN \(HostQuestions.asking)") { $0.text(3) }
+            try $0.all("EXPLAIN QUERY PLAN \(HostQuestions.asking)") { $0[3] as String }
         }
         #expect(plan[0] == "CO-ROUTINE d" && plan.contains("SCAN d"), "\(plan)")
         #expect(!plan.contains { $0.contains("TEMP B-TREE") }, "\(plan)")

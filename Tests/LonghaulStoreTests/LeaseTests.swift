@@ -76,8 +76,8 @@ import Testing
         }
         let counts = try scratch.store.transfers.counts()
         #expect(counts.values.reduce(0, +) == clients * each)
-        let waiting = try scratch.store.access {
-            try $0.first("SELECT count(*) FROM transfer WHERE want = 1") { $0.int(0) }
+        let waiting: Int? = try scratch.store.access {
+            try $0.value("SELECT count(*) FROM transfer WHERE want = 1")
         }
         #expect(waiting == clients * each / 2)
     }

@@ -32,15 +32,13 @@ import Testing
     }
 
     private func notes(_ store: Store) throws -> [String] {
-        try store.access { try $0.all("SELECT text FROM note ORDER BY id") { $0.text(0) } }
+        try store.access { try $0.values("SELECT text FROM note ORDER BY id") }
     }
 
     /// The destinations in a file, read without this project's openers.
     private func destinations(_ path: String) throws -> [String] {
         let connection = try Connection(path: path, readOnly: true)
-        let found = try connection.all("SELECT destination FROM transfer ORDER BY id") {
-            $0.text(0)
-        }
+        let found: [String] = try connection.values("SELECT destination FROM transfer ORDER BY id")
         try connection.close()
         return found
     }
@@ -207,9 +205,8 @@ import Testing
     private func schema(_ directory: String) throws -> [String] {
         let connection = try Connection(path: directory + "/queue.sqlite", readOnly: true)
         defer { try? connection.close() }
-        return try connection.all(
-            "SELECT coalesce(sql, name) FROM sqlite_master ORDER BY type, name"
-        ) { $0.text(0) }
+        return try connection.values(
+            "SELECT coalesce(sql, name) FROM sqlite_master ORDER BY type, name")
     }
 
     /// Version 1 is frozen: a store that is made today has the tables of the release.
@@ -237,8 +234,8 @@ import Testing
             #expect(counts[state, default: 0] > 0, "\(state)")
         }
         for table in ["event", "attempt", "host", "task", "taskRun", "fetch", "session"] {
-            let count = try store.access {
-                try $0.first("SELECT count(*) FROM \(table)") { $0.int(0) }
+            let count: Int? = try store.access {
+                try $0.value("SELECT count(*) FROM \(table)")
             }
             #expect(count ?? 0 > 0, "\(table)")
         }

@@ -33,10 +33,8 @@ import Testing
         try Damage.copy(directory)
         let open = try Store.open(directory: directory)
         // A page of an index: SQLite opens the file, and writes to it.
-        let index = try open.access {
-            try $0.first("SELECT rootpage FROM sqlite_master WHERE name = 'transferDeadline'") {
-                $0.int(0)
-            }
+        let index: Int? = try open.access {
+            try $0.value("SELECT rootpage FROM sqlite_master WHERE name = 'transferDeadline'")
         }
         try Damage.patch(directory + "/queue.sqlite", at: (try #require(index) - 1) * 4096, [0xA5])
         let report = try repair(directory)

@@ -20,7 +20,7 @@ import Testing
         func left(before: Timestamp, keeping most: Int) throws -> [Int64] {
             try scratch.store.write(.relaxed) { connection in
                 try SentFileRows(connection).forget(before: before, keeping: most)
-                return try connection.all("SELECT key FROM sentFile ORDER BY key") { $0.int64(0) }
+                return try connection.values("SELECT key FROM sentFile ORDER BY key")
             }
         }
         #expect(try left(before: .start, keeping: 3) == [])

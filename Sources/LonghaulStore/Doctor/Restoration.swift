@@ -35,11 +35,8 @@ package struct StoreNumbers: Hashable, Sendable {
     package var event: Int64
 
     init(_ connection: Connection) throws {
-        func last(_ table: String) throws -> Int64 {
-            try connection.value("SELECT seq FROM sqlite_sequence WHERE name = ?1", table) ?? 0
-        }
-        transfer = try last("transfer")
-        event = try last("event")
+        transfer = try connection.lastID(in: "transfer")
+        event = try connection.lastID(in: "event")
     }
 }
 
@@ -112,12 +109,8 @@ enum Restoration {
 }
 
 /// Fits the rows of a copy to what the disk has now.
-private struct RestoredRows {
+private struct RestoredRows: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     /// The fetches that have a part file, with the destination of their leading transfer.
     func begun() throws -> [(state: FetchState, destination: String)] {
@@ -160,12 +153,11 @@ private struct RestoredRows {
     /// Raises ids, event numbers and the lease's epoch far above all that were given.
     func skipNumbers(_ count: Int64) throws {
         for table in ["transfer", "fetch", "event", "session", "origin", "host", "launch"] {
-            let last: Int64? = try connection.value(
-                "SELECT seq FROM sqlite_sequence WHERE name = ?1", table)
+            let last = try connection.lastID(in: table)
             try connection.run("DELETE FROM sqlite_sequence WHERE name = ?1", table)
             try connection.run(
                 "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)", table,
-                (last ?? 0).addingClamped(count))
+                last.addingClamped(count))
         }
         try connection.run("UPDATE lease SET epoch = epoch + ?1", count)
     }

@@ -180,12 +180,8 @@ extension StoreDoctor {
 }
 
 /// Puts rows right that refer to nothing.
-private struct StrayRepair {
+private struct StrayRepair: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     /// Repairs stray rows, and counts the tally anew.
     func removeStrays() throws {

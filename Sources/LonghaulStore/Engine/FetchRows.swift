@@ -5,10 +5,6 @@ package struct FetchRows {
     let connection: Connection
     private var sharing: SharedFetches { SharedFetches(connection: connection) }
 
-    init(connection: Connection) {
-        self.connection = connection
-    }
-
     package func state(of id: FetchID) throws -> FetchState? {
         try FetchRecord.find(id, connection)
     }

@@ -244,9 +244,7 @@ package struct ReadyQueue {
 
     /// A transfer without the memory of its origin; `nil` = it is not ready.
     private func ready(_ id: TransferID) throws -> ReadyRow? {
-        try connection.first(
-            ReadyColumn.selectOne, id
-        ) { (row: StoredRow<ReadyColumn>) in
+        try connection.first(ReadyColumn.selectOne, id) { (row: StoredRow<ReadyColumn>) in
             let queue = Queue(
                 eligibility: CalendarRows.key(row, .eligibility, windows: .windows),
                 stored: row[.eligibility], priority: Priority(rawValue: row[.priority]) ?? .normal,

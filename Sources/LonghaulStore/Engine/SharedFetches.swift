@@ -31,10 +31,6 @@ package struct SharedFetches {
     let connection: Connection
     private var fetches: FetchRows { FetchRows(connection: connection) }
 
-    init(connection: Connection) {
-        self.connection = connection
-    }
-
     /// Other live transfers whose request may be equal, the oldest first. One look-up if there are
     /// none.
     package func peers(of id: TransferID, limit: Int) throws -> [TransferID] {

@@ -236,15 +236,14 @@ package struct TransferStatus {
     }
 
     private enum StandingColumn: Int32, StoredColumn {
-        case sessionID, want, isRearmPending, fetch, isFetchShared, isFollowing, upload
+        case sessionID, want, isRearmPending, fetch, leader, upload
 
         var sql: String {
             switch self {
             case .sessionID, .want: "t.\(self)"
             case .isRearmPending: "t.rearm > t.rearmed"
             case .fetch: "f.id"
-            case .isFetchShared: "f.leader IS NOT NULL"
-            case .isFollowing: "f.leader IS NOT NULL AND f.leader <> t.id"
+            case .leader: "f.leader"
             case .upload:
                 """
                 CASE WHEN f.upload IS NOT NULL \
@@ -259,15 +258,15 @@ package struct TransferStatus {
     }
 
     private func standing(of id: TransferID) throws -> Standing {
-        let standing = try connection.first(
-            StandingColumn.select, id
-        ) { (row: StoredRow<StandingColumn>) in
-            Standing(
+        let standing = try connection.first(StandingColumn.select, id) {
+            (row: StoredRow<StandingColumn>) in
+            let leader: TransferID? = row[.leader]
+            return Standing(
                 group: EndNotes.Group(
                     sessionID: row[.sessionID], want: row[.want],
                     isRearmPending: row[.isRearmPending]),
-                fetch: row[.fetch], isFetchShared: row[.isFetchShared],
-                isFollowing: row[.isFollowing], upload: row.known(.upload))
+                fetch: row[.fetch], isFetchShared: leader != nil,
+                isFollowing: leader ?? id != id, upload: row.known(.upload))
         }
         guard let standing else { preconditionFailure("what ends is in the queue") }
         return standing

@@ -134,9 +134,7 @@ package struct RegisteredHosts {
 
     /// The number of the last launch; 0 = there was none.
     package func lastLaunch() throws(LonghaulError) -> LaunchID {
-        try store.access {
-            try $0.value("SELECT seq FROM sqlite_sequence WHERE name = 'launch'")
-        } ?? LaunchID(rawValue: 0)
+        try store.access { LaunchID(rawValue: try $0.lastID(in: "launch")) }
     }
 
     package func launch(_ id: LaunchID) throws(LonghaulError) -> StoredLaunch? {

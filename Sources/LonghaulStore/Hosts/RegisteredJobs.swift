@@ -50,9 +50,7 @@ package struct RegisteredJobs {
     }
 
     private func freeName(_ connection: Connection) throws -> String {
-        let last: Int64? = try connection.value(
-            "SELECT seq FROM sqlite_sequence WHERE name = 'host'")
-        var number = (last ?? 0) + 1
+        var number = try connection.lastID(in: "host") + 1
         while try HostRows(connection).find("job-\(number)") != nil { number += 1 }
         return "job-\(number)"
     }

@@ -139,15 +139,25 @@ package enum LaunchCourse: Hashable, Sendable {
 }
 
 /// The rows of `resident` and `launchReport`.
-struct ResidentRows {
-    private enum Column: Int32, StoredColumn { case id, pid, pidStart, bootID }
-    private enum ReportColumn: Int32, StoredColumn { case launch, task, result, status }
+struct ResidentRows: ConnectionRows {
+    private enum Column: Int32, StoredColumn {
+        case id, pid, pidStart, bootID
+
+        static let select = """
+            SELECT \(list) FROM resident INDEXED BY residentByHost \
+            WHERE host = ?1 ORDER BY id DESC
+            """
+    }
+
+    private enum ReportColumn: Int32, StoredColumn {
+        case launch, task, result, status
+
+        static let select = """
+            SELECT \(list) FROM launchReport WHERE ?1 IS NULL OR launch = ?1 ORDER BY id
+            """
+    }
 
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     func isPresent(_ id: ResidentID) throws -> Bool {
         try connection.value("SELECT EXISTS (SELECT 1 FROM resident WHERE id = ?1)", id.rawValue)
@@ -155,12 +165,7 @@ struct ResidentRows {
     }
 
     func all(of host: String) throws -> [StoredResident] {
-        try connection.all(
-            """
-            SELECT \(Column.list) FROM resident INDEXED BY residentByHost \
-            WHERE host = ?1 ORDER BY id DESC
-            """, host
-        ) { (row: StoredRow<Column>) in
+        try connection.all(Column.select, host) { (row: StoredRow<Column>) in
             StoredResident(
                 id: row[.id], host: host,
                 process: row.process(.pid, start: .pidStart, boot: .bootID))
@@ -204,12 +209,7 @@ struct ResidentRows {
     }
 
     func reports(of launch: LaunchID? = nil) throws -> [LaunchReport] {
-        try connection.all(
-            """
-            SELECT \(ReportColumn.list) FROM launchReport \
-            WHERE ?1 IS NULL OR launch = ?1 ORDER BY id
-            """, launch
-        ) { (row: StoredRow<ReportColumn>) in
+        try connection.all(ReportColumn.select, launch) { (row: StoredRow<ReportColumn>) in
             let task: String? = row[.task]
             return LaunchReport(
                 launch: row[.launch],

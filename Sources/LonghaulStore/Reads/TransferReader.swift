@@ -133,14 +133,10 @@ extension Store {
 }
 
 /// Reads the transfers that a list shows.
-private struct TransferLists {
+private struct TransferLists: ConnectionRows {
     let connection: Connection
 
     private var scans: TransferScans { TransferScans(connection) }
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     func ids(of filter: ListQuery, now: Timestamp) throws -> [TransferID] {
         if case .states(let states, let below) = filter.selection {

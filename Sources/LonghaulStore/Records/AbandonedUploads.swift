@@ -2,12 +2,8 @@ package import LonghaulCore
 
 /// Leftovers of uploads at servers, until they are deleted there. Written with the commit that
 /// drops a fetch, by an engine or a client.
-package struct AbandonedUploads {
+package struct AbandonedUploads: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     /// Before the rows of the fetch and of its transfer are deleted or changed. Nothing where the
     /// server has nothing of it.

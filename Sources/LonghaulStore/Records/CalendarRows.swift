@@ -2,12 +2,8 @@ import LonghaulCore
 
 /// The windows of transfers. Each text has one row, which never changes, and the number of the row
 /// stands in the eligibility keys of all transfers that have these windows.
-struct CalendarRows {
+struct CalendarRows: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     /// The number of the windows, which are recorded where they are new; 0 = at any time.
     func place(of windows: TimeWindows?) throws -> Int64 {

@@ -1,12 +1,8 @@
 internal import LonghaulCore
 
 /// The rows of `event`.
-struct EventRows {
+struct EventRows: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     func list(
         after seq: Int64, session: String?, isWaiting: Bool, limit: Int
@@ -30,7 +26,7 @@ struct EventRows {
     }
 
     func last() throws -> Int64 {
-        try connection.value("SELECT seq FROM sqlite_sequence WHERE name = 'event'") ?? 0
+        try connection.lastID(in: "event")
     }
 
     func acknowledge(

@@ -22,9 +22,7 @@ enum FetchRecord {
     private static let saved = Column.allCases.filter { $0 != .leader }
 
     private static let select = "SELECT \(Column.list) FROM fetch WHERE id = ?"
-
     private static let update = "UPDATE fetch SET \(saved.dropFirst().assignments) WHERE id = ?1"
-
     private static let insert =
         "INSERT INTO fetch (\(saved.list)) VALUES (\(saved.parameters))"
 
@@ -129,9 +127,7 @@ enum OriginRecord {
     private static let saved = Column.allCases.filter { $0 != .isVerified }
 
     private static let selectByName = "SELECT \(Column.list) FROM origin WHERE name = ?"
-
     private static let selectByID = "SELECT \(Column.list) FROM origin WHERE id = ?"
-
     private static let save = """
         INSERT INTO origin (\(saved.list)) VALUES (\(saved.parameters)) \
         ON CONFLICT (name) DO UPDATE SET \(saved.dropFirst().replacements)

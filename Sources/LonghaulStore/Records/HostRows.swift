@@ -41,12 +41,8 @@ private enum WaitingColumn: Int32, StoredColumn {
 }
 
 /// The rows of `host`.
-struct HostRows {
+struct HostRows: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     func find(_ name: String) throws -> StoredHost? {
         try connection.first(HostColumns.select + " WHERE name = ?1", name, read: HostColumns.read)

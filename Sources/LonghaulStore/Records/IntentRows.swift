@@ -1,12 +1,8 @@
 package import LonghaulCore
 
 /// The transfers whose wants have changed, until the engine has applied them.
-package struct IntentRows {
+package struct IntentRows: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     /// Removes transfers whose wants have changed since the last call, and returns them. The
     /// resulting changes belong into the same transaction.

@@ -6,12 +6,8 @@ extension FileIdentity {
 }
 
 /// Part files that are to be deleted. A row stays until the file is known to be gone.
-struct OrphanedPartRows {
+struct OrphanedPartRows: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     /// Drops a fetch and records its part files for deletion. `sparingPublished`: without a file
     /// that may already have its planned name, if that cannot be checked.
@@ -57,12 +53,8 @@ struct OrphanedPartRows {
 /// The snapshots, and the transfers that send them. A row stands from the commit that records the
 /// transfer to the one after which nothing sends the file any more. A file without a row is a
 /// leftover.
-package struct SnapshotRows {
+package struct SnapshotRows: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     func add(_ file: OrphanedPart, of id: Int64) throws {
         try connection.run(

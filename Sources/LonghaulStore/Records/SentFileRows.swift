@@ -17,14 +17,14 @@ package struct SentFile {
 }
 
 /// The files that uploads have sent.
-struct SentFileRows {
-    private enum Column: Int32, StoredColumn { case source, url, uploadVersion, options }
+struct SentFileRows: ConnectionRows {
+    private enum Column: Int32, StoredColumn {
+        case source, url, uploadVersion, options
+
+        static let select = "SELECT \(list) FROM transfer WHERE id = ?1"
+    }
 
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     func contains(_ file: SentFile) throws -> Bool {
         try connection.value(
@@ -36,7 +36,7 @@ struct SentFileRows {
     /// be known: such a file counts as not sent.
     func record(_ id: TransferID, now: Timestamp) throws {
         let file = try connection.first(
-            "SELECT \(Column.list) FROM transfer WHERE id = ?1", id
+            Column.select, id
         ) { (row: StoredRow<Column>) -> SentFile? in
             let upload = TransferOptions(stored: row[.options])?.upload
             let sent = upload?.snapshotPath == nil ? upload?.source?.text : nil

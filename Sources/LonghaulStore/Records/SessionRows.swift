@@ -15,12 +15,8 @@ package struct StoredSession: Sendable {
 }
 
 /// The rows of `session`.
-struct SessionRows {
+struct SessionRows: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     func id(of name: String) throws -> Int64? {
         try connection.value("SELECT id FROM session WHERE name = ?1", name)

@@ -1,12 +1,8 @@
 internal import LonghaulCore
 
 /// The transfers that share one fetch, and the one that leads it.
-struct SharedFetchRows {
+struct SharedFetchRows: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     func members(of fetch: FetchID) throws -> [TransferID] {
         try connection.values(

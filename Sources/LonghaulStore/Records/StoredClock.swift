@@ -1,12 +1,8 @@
 internal import LonghaulCore
 
 /// The clock by which the stored times were written.
-struct StoredClock {
+struct StoredClock: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     static let clockKey = "clock"
 

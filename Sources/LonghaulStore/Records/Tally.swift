@@ -12,12 +12,8 @@ struct TallyGroup {
 }
 
 /// How many transfers there are, by session and state.
-struct Tally {
+struct Tally: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     /// The number of transfers in each group that is not empty. The stored tally does not
     /// distinguish running transfers from other live ones; they are few, and counted here.
@@ -35,15 +31,9 @@ struct Tally {
 
     private func storedGroups(session: String?) throws -> [TallyGroup] {
         guard let session else {
-            return try connection.all(
-                "SELECT \(Column.list) FROM tally WHERE n > 0",
-                read: TallyGroup.init)
+            return try connection.all(TallyColumn.all, read: TallyGroup.init)
         }
-        return try connection.all(
-            """
-            SELECT \(Column.list) FROM tally WHERE n > 0 \
-            AND sessionID = (SELECT id FROM session WHERE name = ?1)
-            """, session, read: TallyGroup.init)
+        return try connection.all(TallyColumn.ofSession, session, read: TallyGroup.init)
     }
 
     private func activeGroups(session: String?) throws -> [TallyGroup] {
@@ -62,10 +52,15 @@ struct Tally {
     }
 }
 
-private enum Column: Int32, StoredColumn { case sessionID, phase, want, pending, n }
+private enum TallyColumn: Int32, StoredColumn {
+    case sessionID, phase, want, pending, n
+
+    static let all = "SELECT \(list) FROM tally WHERE n > 0"
+    static let ofSession = "\(all) AND sessionID = (SELECT id FROM session WHERE name = ?1)"
+}
 
 extension TallyGroup {
-    fileprivate init(_ row: StoredRow<Column>) throws {
+    fileprivate init(_ row: StoredRow<TallyColumn>) throws {
         self.init(
             session: row[.sessionID], phase: try row.phase(.phase), want: try row.want(.want),
             pending: row[.pending], count: row.count(.n))

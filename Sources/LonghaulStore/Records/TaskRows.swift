@@ -1,12 +1,8 @@
 import LonghaulCore
 
 /// The rows of `task`.
-struct TaskRows {
+struct TaskRows: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     func find(_ id: TaskID) throws -> StoredTask? {
         try connection.first(TaskColumns.select + " WHERE id = ?1", id, read: TaskColumns.read)

@@ -1,12 +1,8 @@
 import LonghaulCore
 
 /// The rows of `taskRun`: the last runs of each task.
-struct TaskRunRows {
+struct TaskRunRows: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     func begin(_ task: StoredTask, in launch: LaunchID, now: Timestamp) throws {
         try connection.run(

@@ -1,12 +1,8 @@
 import LonghaulCore
 
 /// The transfers that must end before a job or another transfer begins.
-struct TransferDependencies {
+struct TransferDependencies: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     /// The effect of a transfer on what waits for it.
     enum Standing {

@@ -1,12 +1,8 @@
 internal import LonghaulCore
 
 /// The rows of `transfer`.
-struct TransferRows {
+struct TransferRows: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     func transfer(_ id: TransferID, now: Timestamp) throws -> Transfer? {
         var found = try TransferRecord.find(id, connection, now: now)
@@ -25,9 +21,7 @@ struct TransferRows {
     /// Ids are assigned here: SQLite would read and write its counter for every row. AUTOINCREMENT
     /// keeps the counter above the ids that were inserted.
     func nextTransferID() throws -> Int64 {
-        let last: Int64? = try connection.value(
-            "SELECT seq FROM sqlite_sequence WHERE name = 'transfer'")
-        return (last ?? 0) + 1
+        try connection.lastID(in: "transfer") + 1
     }
 
     /// What a transfer reserves; `nil` = there is no such transfer.

@@ -18,12 +18,8 @@ enum TransferStream: Hashable {
 }
 
 /// The scans of which each list is a merge.
-struct TransferScans {
+struct TransferScans: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     /// The scans that together give the transfers in these states. The tally shows which of them
     /// are not empty.

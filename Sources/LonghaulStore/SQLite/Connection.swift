@@ -146,6 +146,11 @@ final class Connection {
     /// Rows changed by the last statement.
     var changes: Int { Int(sqlite3_changes(handle)) }
 
+    /// The largest id that a table has given, with AUTOINCREMENT; 0 = it has given none.
+    func lastID(in table: String) throws -> Int64 {
+        try value("SELECT seq FROM sqlite_sequence WHERE name = ?1", table) ?? 0
+    }
+
     var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(handle) }
 
     @inline(__always)
@@ -160,6 +165,17 @@ final class Connection {
         }
         return statement
     }
+}
+
+/// The rows of some tables.
+protocol ConnectionRows {
+    var connection: Connection { get }
+
+    init(connection: Connection)
+}
+
+extension ConnectionRows {
+    init(_ connection: Connection) { self.init(connection: connection) }
 }
 
 /// An error of SQLite.

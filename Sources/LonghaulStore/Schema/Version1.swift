@@ -89,7 +89,7 @@ enum Version1 {
           schedule INTEGER NOT NULL,
           -- The key by which it queues: schedule with default preferences, without waived ones.
           eligibility INTEGER NOT NULL,
-          -- 0 low, 1 normal, 2 high. A want.
+          -- 0 high, 1 normal, 2 low. A want.
           priority INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 2),
           -- session.id.
           sessionID INTEGER NOT NULL,

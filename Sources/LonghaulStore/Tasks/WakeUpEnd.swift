@@ -15,18 +15,18 @@ package struct WakeUpEnd: Hashable, Sendable {
 
 private enum Column: Int32, StoredColumn {
     case identifier, urgent, submittedAt, at, launch, obstacle
+
+    static let select = """
+        SELECT \(list) FROM wakeUpEnd INDEXED BY wakeUpEndByHost WHERE host = ?1 \
+        ORDER BY id DESC LIMIT ?2
+        """
 }
 
 extension TaskRequests {
     /// The last wake-ups that were not handled, newest first.
     package func wakeUpEnds(of host: String) throws(LonghaulError) -> [WakeUpEnd] {
         try store.access {
-            try $0.all(
-                """
-                SELECT \(Column.list) FROM wakeUpEnd \
-                INDEXED BY wakeUpEndByHost WHERE host = ?1 ORDER BY id DESC LIMIT ?2
-                """, host, Limits.wakeUpEndsKept
-            ) { (row: StoredRow<Column>) in
+            try $0.all(Column.select, host, Limits.wakeUpEndsKept) { (row: StoredRow<Column>) in
                 WakeUpEnd(
                     identifier: row[.identifier], isUrgent: row[.urgent],
                     submittedAt: row[.submittedAt], at: row[.at], launch: row[.launch],

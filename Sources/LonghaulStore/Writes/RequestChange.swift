@@ -101,12 +101,8 @@ extension WantWriter {
 }
 
 /// Rewrites the requests of transfers.
-struct RequestRows {
+struct RequestRows: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     /// Gives a download another destination.
     func move(_ id: TransferID, to path: String, _ reservation: Reservation) throws {

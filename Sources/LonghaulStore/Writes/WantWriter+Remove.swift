@@ -64,12 +64,8 @@ extension WantWriter {
 }
 
 /// Removes transfers that have ended.
-private struct EndedTransfers {
+private struct EndedTransfers: ConnectionRows {
     let connection: Connection
-
-    init(_ connection: Connection) {
-        self.connection = connection
-    }
 
     func remove(_ id: TransferID, now: Timestamp) throws -> RemovalOutcome {
         let found = try connection.first(
