@@ -19,7 +19,7 @@ package enum FieldShape: Sendable {
 }
 
 /// A value as it was read, before its field gives it a meaning.
-package enum FieldInput: Sendable {
+package enum FieldInput: Hashable, Sendable {
     case text(String)
     case texts([String])
     case flag(Bool)
@@ -167,8 +167,12 @@ enum Form {
     /// `none` is an empty list.
     static let transfers = FieldForm<[TransferID]>(
         .list, "id", { FieldValue.numbers($0.map(\.rawValue)) }, OptionText.transfers)
-    static let statuses = FieldForm<[Int]>(
-        .list, "status", { FieldValue.texts($0.map(String.init)) }, OptionText.statuses)
+    /// An empty list in JSON; an empty word of a command line is none.
+    static let statuses = FieldForm<[Int]>(.list, "status") {
+        FieldValue.texts($0.map(String.init))
+    } read: { input, source, _ in
+        input == .texts([]) ? [] : try OptionText.statuses(input.text, source.name)
+    }
     static let headers = FieldForm<HeaderFields>(.headers, "k: v") {
         FieldValue.texts($0.fields.map(\.name))
     } read: { input, _, _ in
