@@ -165,7 +165,8 @@ static void set_priority(int nice) {
 #endif
 }
 
-static void become_command(int nice, const char *directory, char **command, int pipes[2][2]) {
+static void become_command(
+    int nice, const char *directory, char *const *command, int pipes[2][2]) {
     setpgid(0, 0);
     // If this supervisor is killed, nothing would know that the command runs.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -243,7 +244,7 @@ static void supervise(struct job *job, int signals) {
     }
 }
 
-void lh_job_run(int count, char **arguments) {
+void lh_job_run(int count, char *const *arguments) {
     if (count < 6) _exit(64);
     static struct job job;
     job.grace = atoll(arguments[2]);

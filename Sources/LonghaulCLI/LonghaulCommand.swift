@@ -62,6 +62,7 @@ struct LonghaulCommand: ParsableCommand {
     /// Every way out of the process has a documented status, and with `--json` every error is an
     /// object.
     static func main() {
+        JobSupervisor.serveIfAsked()
         CommandStream.fillStandardStreams()
         OwnProcess.tune()
         Signals.ignoreFailedWrites()

@@ -37,6 +37,7 @@ struct ServeCommand: ParsableCommand {
     var readOnly = false
 
     static func main() {
+        JobSupervisor.serveIfAsked()
         CommandStream.fillStandardStreams()
         OwnProcess.tune()
         Signals.ignoreFailedWrites()

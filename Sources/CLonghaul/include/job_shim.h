@@ -4,8 +4,7 @@
 // which writes lines with times into the log and, at the end, how the command ended: so an engine
 // that leaves or is killed takes neither the command nor its log nor its exit status with it.
 
-// The first argument of a program that is to be this process. It is recognised before `main`, so
-// that any program with this library can be executed anew as one, with little memory.
+// The first argument of a program of this project that is to be this process.
 #define LH_JOB_ARGUMENT "--longhaul-job-run"
 
 // What is kept of a log: this much of its beginning and this much of its end. Between them the file
@@ -16,5 +15,5 @@
 // Arguments after the program's name and LH_JOB_ARGUMENT: milliseconds from SIGTERM to SIGKILL, nice
 // value, directory, then the command by absolute path and its arguments. Standard input is the
 // command's; standard output is the log, opened for appending and empty. Never returns.
-void lh_job_run(int count, char **arguments);
+void lh_job_run(int count, char *const *arguments);
 #endif

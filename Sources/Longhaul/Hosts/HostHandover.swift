@@ -23,9 +23,16 @@ package struct HostHandover {
             guard let gathered else { return .nothingToDo(order.id) }
             var program = HostProgram(argv: order.argv, environment: gathered.environment)
             if let job = order.job {
+                let environment = gathered.environment
+                guard let supervisor = JobSupervisor.program(environment: environment) else {
+                    throw LonghaulError(
+                        .unavailable,
+                        "the program longhaul, which runs the commands of jobs, is neither beside "
+                            + "the program of this engine nor in PATH: install it")
+                }
                 program.job = JobProgram(
                     name: order.host, directory: job.directory, nice: job.nice,
-                    grace: job.graceSeconds)
+                    grace: job.graceSeconds, supervisor: supervisor)
             }
             let process = try loop.make(
                 order.id.rawValue, program, input: input,
@@ -186,6 +193,9 @@ enum HostEnvironment {
         _ order: LaunchOrder, _ job: JobSettings, _ tasks: [StoredTask], _ directory: String
     ) -> [String: String] {
         var variables = job.environment
+        for name in ["XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"] where variables[name] == nil {
+            variables[name] = Environment.value(name) ?? job.loginVariables?[name]
+        }
         if variables["PATH"] == nil { variables["PATH"] = "/usr/local/bin:/usr/bin:/bin" }
         variables["LONGHAUL_HOME"] = directory
         variables["LONGHAUL_LAUNCH_ID"] = "\(order.id.rawValue)"

@@ -100,12 +100,20 @@ struct JobRunOptions: ParsableArguments {
         "PATH", "HOME", "LANG", "USER", "LOGNAME", "SHELL", "TZ",
     ]
 
+    /// Those of a login, which another login may replace.
+    private static let ofLogin = ["XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"]
+
     func settings(
         _ context: InputContext, environment: [String: String] = Environment.all()
     ) throws(LonghaulError) -> JobSettings {
         let place: String
         if let directory {
             place = try context.absolute(directory)
+            guard CurrentDirectory.mayBe(place) else {
+                throw .usage(
+                    "--directory: there is no directory \(TerminalText.shown(place)) that can be"
+                        + " entered")
+            }
         } else {
             place = try context.directory.get()
         }
@@ -114,6 +122,8 @@ struct JobRunOptions: ParsableArguments {
             environment: environment.filter {
                 Self.kept.contains($0.key) || $0.key.hasPrefix("LC_")
             })
+        let ofLogin = environment.filter { Self.ofLogin.contains($0.key) }
+        if !ofLogin.isEmpty { settings.loginVariables = ofLogin }
         for text in variables {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty, !parts[0].hasPrefix("LONGHAUL_") else {
@@ -172,7 +182,8 @@ extension OptionText {
         }
         guard let moment = DailyMoment(parsing: text, days: among) else {
             throw .usage(
-                "\(name): '\(TerminalText.shown(text))' is not understood; a time of day is 02:30")
+                "\(name): '\(TerminalText.shown(text))' is not understood; a time of day is 02:30,"
+                    + " several are 02:30,14:30")
         }
         return moment
     }

@@ -132,6 +132,9 @@ package struct JobSettings: Hashable, Codable, Sendable {
     package var directory: String
     /// The variables of the command, without those that name the job and the run.
     package var environment: [String: String]
+    /// Variables of the login in which the job was made, for an engine that runs in none. Another
+    /// login has others.
+    package var loginVariables: [String: String]?
     /// 0 = the usual priority of processor and disk; 1…19 = a lower one, and the disk only when
     /// nobody else uses it.
     package var nice = 10

@@ -152,6 +152,13 @@ package enum CurrentDirectory {
         return PathParts.plain(PathParts.join(directory, String(rest)))
     }
 
+    /// True if a program of this user could work in the directory.
+    package static func mayBe(_ path: String) -> Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
+            && access(path, X_OK) == 0
+    }
+
     private static let found: Result<String, LonghaulError> = {
         guard let buffer = getcwd(nil, 0) else {
             return .failure(refusal("does not exist any more"))

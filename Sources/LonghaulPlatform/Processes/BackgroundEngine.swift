@@ -56,9 +56,14 @@ package enum BackgroundEngine {
     package static func becomeProgram(
         _ name: String, _ arguments: [[UInt8]]
     ) -> (path: String, failure: SystemFailure) {
-        let own = installedExecutable() ?? ownExecutable()
-        let path = PathParts.join(PathParts.split(own)?.directory ?? ".", name)
+        let path = programBeside(name)
         return (path, OwnProcess.become(path, arguments))
+    }
+
+    /// The path of a program of this name beside this one.
+    static func programBeside(_ name: String) -> String {
+        let own = installedExecutable() ?? ownExecutable()
+        return PathParts.join(PathParts.split(own)?.directory ?? ".", name)
     }
 
     /// Executes the installed program, which may be another one by now, with the arguments of this

@@ -1,6 +1,7 @@
 internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
+private import Synchronization
 
 /// The program and environment of a host's process.
 package struct HostProgram: Sendable {
@@ -28,8 +29,13 @@ package struct JobProgram: Sendable {
     package var nice: Int
     /// Seconds from SIGTERM to SIGKILL.
     package var grace: Double
+    /// The program between command and log, see ``JobSupervisor``.
+    package var supervisor: String
 
-    package init(name: String, directory: String, nice: Int, grace: Double) {
+    package init(
+        name: String, directory: String, nice: Int, grace: Double, supervisor: String
+    ) {
+        self.supervisor = supervisor
         self.name = name
         self.directory = directory
         self.nice = nice
@@ -38,11 +44,40 @@ package struct JobProgram: Sendable {
 }
 
 extension JobProgram {
-    /// The arguments of this very program as the process between command and log (`lh_job_run`).
-    fileprivate func supervisor(of command: [String]) -> [String] {
+    /// The arguments of the process between command and log (`lh_job_run`).
+    fileprivate func arguments(for command: [String]) -> [String] {
         let milliseconds = Int(min(grace, 1e9) * 1000)
-        return ["/proc/self/exe", LH_JOB_ARGUMENT, "\(milliseconds)", "\(nice)", directory]
+        return [supervisor, LH_JOB_ARGUMENT, "\(milliseconds)", "\(nice)", directory]
             + command
+    }
+}
+
+/// The program between the command of a job and its log: one of this project's own, which has
+/// `serveIfAsked` at the beginning of its `main`.
+package enum JobSupervisor {
+    /// This program is one.
+    private static let isOwn = Mutex(false)
+    private static let command = "longhaul"
+
+    /// Becomes the supervisor of a job if this process was executed as one. A program that embeds
+    /// the library does not call it, and executes `longhaul` in its place.
+    package static func serveIfAsked() {
+        isOwn.withLock { $0 = true }
+        var count: Int32 = 0
+        guard let arguments = lh_arguments(&count), count > 1, let first = arguments[1],
+            strcmp(first, LH_JOB_ARGUMENT) == 0
+        else { return }
+        lh_job_run(count, arguments)
+    }
+
+    /// The program to execute: this one, else `longhaul` beside it or in the `PATH` of the job or
+    /// of this process. `nil` = it is not installed.
+    package static func program(environment: [String: String]) -> String? {
+        if isOwn.withLock({ $0 }) { return "/proc/self/exe" }
+        let beside = BackgroundEngine.programBeside(command)
+        if access(beside, X_OK) == 0 { return beside }
+        return ProgramRun.find(command, environment: environment)
+            ?? ProgramRun.find(command, environment: Environment.all())
     }
 }
 
@@ -135,7 +170,7 @@ final class HostProcess {
         for stream in writing {
             _ = fcntl(stream.number, F_SETFL, fcntl(stream.number, F_GETFL) & ~O_NONBLOCK)
         }
-        let words = program.job.map { $0.supervisor(of: program.argv) } ?? program.argv
+        let words = program.job.map { $0.arguments(for: program.argv) } ?? program.argv
         let argv = CStrings(words)
         let envp = CStrings(environment: program.environment)
         let streams = [stdin.number, writing[0].number, writing[1].number]
