@@ -6,6 +6,7 @@ import LonghaulPlatform
 @main
 enum Aria2Command {
     static func main() {
+        JobSupervisor.serveIfAsked()
         CommandStream.fillStandardStreams()
         do {
             let words = OwnProcess.arguments.map { String(decoding: $0, as: UTF8.self) }
@@ -30,8 +31,7 @@ enum Aria2Command {
                     : "usage: longhaul-aria2c [OPTIONS] [URL…]; docs/serve.md lists the options\n")
         }
         let input = try arguments.program["input-file"].map { path in
-            let bytes = try path == "-" ? TextFile.readStandardInput() : TextFile.read(path)
-            guard let bytes else {
+            guard let bytes = try TextFile.readInput(path) else {
                 throw LonghaulError(.invalidRequest, "--input-file: there is no file \(path)")
             }
             return String(decoding: bytes, as: UTF8.self)
@@ -65,7 +65,7 @@ enum Aria2Command {
             directory: .success(directory))
         let template = RequestTemplate(directory: directory)
         var entries: [ListedRequest] = []
-        for line in list.split(separator: "\n") {
+        for line in list.byteLines where !line.isEmpty {
             var text = String(line)
             try text.withUTF8 { bytes in
                 if bytes.first?.isBlank == true, !entries.isEmpty {

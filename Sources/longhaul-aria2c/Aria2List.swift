@@ -13,6 +13,15 @@ struct Aria2List {
     /// - Throws: `invalidRequest` when nothing is asked for, or too much.
     func text(input: String?) throws(LonghaulError) -> String {
         var entries: [(urls: String, options: [Substring])] = []
+        for url in arguments.urls {
+            // In a list it would begin another line, a mirror or a comment.
+            let isBad = url.utf8.contains { $0 <= 0x20 || $0 == 0x7F }
+            if isBad || url.isEmpty || url.utf8.first == UInt8(ascii: "#") {
+                throw .usage(
+                    "'\(TerminalText.shown(url))' is no URL: it is empty, begins with #, or has a "
+                        + "space or a control character in it")
+            }
+        }
         if !arguments.urls.isEmpty {
             // The URLs of a command line are one file's.
             let lines =
@@ -20,9 +29,9 @@ struct Aria2List {
                 ? arguments.urls : [arguments.urls.joined(separator: "\t")]
             entries += lines.map { ($0, []) }
         }
-        for line in (input ?? "").split(separator: "\n") {
+        for line in (input ?? "").byteLines {
             let text = line.trimmingBlanks
-            if text.isEmpty || text.hasPrefix("#") { continue }
+            if text.isEmpty || text.utf8.first == UInt8(ascii: "#") { continue }
             if line.utf8.first?.isBlank == true, !entries.isEmpty {
                 entries[entries.count - 1].options.append(line)
             } else {
@@ -48,7 +57,7 @@ struct Aria2List {
             lines.append(" max-download-limit=\(max(1, rate / count))")
         }
         for option in arguments.options {
-            if option.value.contains(where: \.isNewline) {
+            if option.value.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D }) {
                 throw .usage("--\(option.name): there is a line break in it")
             }
             lines.append(" \(option.name)=\(option.value)")

@@ -46,6 +46,48 @@ import Testing
         #expect(list.hasSuffix("http://h/c\n auto-file-renaming=true\n dir=/d\n  out=x\n"))
     }
 
+    /// A line break or a tab in it would begin an option or a mirror.
+    @Test(arguments: ["\n out=x", "\r\n dir=/", "\thttp://m/", " x", "\u{1}", "\u{7F}", "\r"])
+    func aURLHasNoLinesInIt(more: String) throws {
+        for words in [["http://h/a" + more], ["-Z", "http://h/b", more + "http://h/a"]] {
+            let arguments = try Aria2Arguments(words)
+            let error = #expect(throws: LonghaulError.self) {
+                try Aria2List(arguments).text(input: nil)
+            }
+            #expect(error?.code == .invalidRequest)
+        }
+    }
+
+    @Test(arguments: ["\n", "\r\n"]) func eachEntryOfAListHasTheCommonOptions(end: String) throws {
+        let arguments = try Aria2Arguments(["-d", "/d", "--header=A: b"])
+        let lines = ["http://h/a", "  out=x", "", "# c", "http://h/b\thttp://m/b", ""]
+        let list = try Aria2List(arguments).text(input: lines.joined(separator: end))
+        let common = " auto-file-renaming=true\n dir=/d\n header=A: b\n"
+        #expect(
+            list == "http://h/a\n\(common)  out=x\nhttp://h/b\thttp://m/b\n\(common)")
+    }
+
+    @Test(arguments: ["-", "/dev/stdin", "/dev/fd/0", "pipe"])
+    func aListComesThroughAPipe(path: String) async throws {
+        try await LoopbackServer.run { server in
+            let home = try LonghaulHome()
+            let list = "\(server.url("a?size=1K"))\r\n\(server.url("b?size=1K"))\r\n"
+            try home.scratch.write(list, to: "list")
+            let command =
+                path == "pipe"
+                ? "exec \"$0\" -q -i <(cat \"$1\")" : "cat \"$1\" | \"$0\" -q -i \(path)"
+            let end = try await CLIProcess(
+                "/bin/bash",
+                ["-c", command, try BuiltBinary.named("longhaul-aria2c"), home.scratch("list")],
+                environment: home.environment, directory: home.scratch("files")
+            ).wait()
+            #expect(end.status == 0, "\(end.errors)")
+            for name in ["a", "b"] {
+                try server.expected("\(name)?size=1K").verify(file: home.file(name))
+            }
+        }
+    }
+
     @Test(arguments: [
         (["--odd", "http://h/a"], "--odd"), (["-Y"], "-Y"), (["--dir"], "--dir"),
         (["--bt-max-peers=3"], "--bt-max-peers"), (["--interface", "eth0"], "--interface"),

@@ -76,7 +76,7 @@ extension ProgramRun {
     /// Why it failed, in its own words; `nil` = it did not.
     var failure: String? {
         if status == 0 { return nil }
-        let lines = errors.split(separator: "\n")
+        let lines = errors.byteLines.filter { !$0.isEmpty }
         return lines.isEmpty ? "it ended with \(status)" : lines.joined(separator: "; ")
     }
 }

@@ -76,6 +76,6 @@ package enum ShownOutput {
 extension LaunchFailure {
     /// The last line of its output, without secrets; `nil` = it wrote nothing.
     package var lastLine: String? {
-        ShownOutput.text(output ?? "").split(separator: "\n").last.map(String.init)
+        ShownOutput.text(output ?? "").byteLines.last { !$0.isEmpty }.map(String.init)
     }
 }

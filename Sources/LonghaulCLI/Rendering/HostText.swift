@@ -103,7 +103,7 @@ struct HostText {
         var lines = [
             "launch \(launch.id): \(parts.joined(separator: ", ")): \(ending(launch))\(used)"
         ]
-        let output = ShownOutput.text(launch.output ?? "").split(separator: "\n")
+        let output = ShownOutput.text(launch.output ?? "").byteLines.filter { !$0.isEmpty }
         for line in output.suffix(5) { lines.append("    " + TerminalText.shown(String(line))) }
         return lines
     }

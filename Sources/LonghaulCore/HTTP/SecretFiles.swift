@@ -27,9 +27,7 @@ package struct SecretFiles: Hashable, Sendable {
             guard var all = try text(path) else { throw .missing(path) }
             // Editors of Windows put a byte order mark first.
             if all.unicodeScalars.first == "\u{FEFF}" { all.unicodeScalars.removeFirst() }
-            // A Swift character may be both bytes of a line end.
-            let lines = all.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
-            return lines.enumerated().map { ($0 + 1, String($1)) }
+            return all.byteLines.enumerated().map { ($0 + 1, String($1)) }
         }
         var secrets = RequestSecrets()
         for line in try lines(headers) where !isComment(line.text) {
@@ -42,7 +40,7 @@ package struct SecretFiles: Hashable, Sendable {
             }
         }
         if let line = try lines(user).first(where: { !$0.text.trimmingBlanks.isEmpty }) {
-            guard line.text.contains(":") else {
+            guard line.text.utf8.contains(UInt8(ascii: ":")) else {
                 throw .malformed(user ?? "", line: line.number, "is not `user:password`")
             }
             secrets.user = line.text
@@ -76,7 +74,7 @@ package struct SecretFiles: Hashable, Sendable {
     }
 
     private func isComment(_ line: String) -> Bool {
-        line.trimmingBlanks.isEmpty || line.hasPrefix("#")
+        line.trimmingBlanks.isEmpty || line.utf8.first == UInt8(ascii: "#")
     }
 }
 

@@ -55,6 +55,14 @@ extension Substring {
 }
 
 extension String {
+    /// The lines without their ends, LF or CRLF, also empty ones. They are found by the byte: to
+    /// Swift the two of a CRLF are one character.
+    package var byteLines: [Substring] {
+        utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map {
+            Substring($0.last == UInt8(ascii: "\r") ? $0.dropLast() : $0)
+        }
+    }
+
     /// Without spaces and tabs at both ends; copied only where there are some.
     package var trimmingBlanks: String {
         guard utf8.first?.isBlank == true || utf8.last?.isBlank == true else { return self }

@@ -140,7 +140,7 @@ package enum AWSSettings {
         var isOwn = false
         // Lines that are indented more than the setting before them belong to it.
         var (indent, parent) = (Int.max, "")
-        for line in (text ?? "").split(whereSeparator: \.isNewline) {
+        for line in (text ?? "").byteLines {
             let content = line.trimmingBlanks
             guard let first = content.utf8.first, !comments.contains(first) else { continue }
             if first == UInt8(ascii: "["), line.utf8.first == first {
@@ -150,14 +150,14 @@ package enum AWSSettings {
                 continue
             }
             let own = line.utf8.prefix(while: \.isBlank).count
-            guard let equals = content.firstIndex(of: "=") else { continue }
+            guard let equals = content.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
             var setting = content[..<equals].trimmingBlanks.lowercased()
             if own <= indent {
                 (indent, parent) = (own, setting)
             } else {
                 setting = "\(parent).\(setting)"
             }
-            let value = content[content.index(after: equals)...].trimmingBlanks
+            let value = content[content.utf8.index(after: equals)...].trimmingBlanks
             if isOwn, !value.isEmpty { found?[setting] = String(value) }
         }
         return found

@@ -6,9 +6,7 @@ package import LonghaulCore
 package enum TextFile {
     /// `nil` = the file does not exist.
     package static func read(_ path: String) throws(SystemFailure) -> [UInt8]? {
-        let answer = lh_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0)
-        if answer == -ENOENT || answer == -ENOTDIR { return nil }
-        let file = Descriptor(owning: try check(answer, "open", path))
+        guard let file = try open(path) else { return nil }
         guard try stat.of(descriptor: file.number, path: path).isRegular else {
             throw SystemFailure(operation: "open", path: path, errno: EINVAL)
         }
@@ -23,6 +21,23 @@ package enum TextFile {
     /// All that comes on standard input, until its end.
     package static func readStandardInput() throws(SystemFailure) -> [UInt8] {
         try readToEnd(STDIN_FILENO, "standard input", atMost: .max)
+    }
+
+    /// A list that is read once, until its end: a file or a pipe, `-` = standard input. `nil` = it
+    /// does not exist.
+    package static func readInput(_ path: String) throws(SystemFailure) -> [UInt8]? {
+        // A socket cannot be opened by these paths.
+        if ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].contains(path) {
+            return try readStandardInput()
+        }
+        guard let file = try open(path) else { return nil }
+        return try readToEnd(file.number, path, atMost: .max)
+    }
+
+    private static func open(_ path: String) throws(SystemFailure) -> Descriptor? {
+        let answer = lh_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0)
+        if answer == -ENOENT || answer == -ENOTDIR { return nil }
+        return Descriptor(owning: try check(answer, "open", path))
     }
 
     private static func readToEnd(

@@ -39,6 +39,8 @@ import Testing
     @Test(arguments: [
         ("me:a b:c\n", "me:a b:c"), ("\r\nme:\r\nmore", "me:"), ("\u{FEFF} \n\tme:a", "\tme:a"),
         ("\u{FEFF}me:a", "me:a"),
+        // To Swift a colon with a mark is another character.
+        ("me:\u{301}x\r\n", "me:\u{301}x"),
     ])
     func users(_ text: String, _ expected: String) throws {
         #expect(try read(user: text).get().user == expected)
