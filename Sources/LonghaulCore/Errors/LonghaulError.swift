@@ -91,12 +91,12 @@ extension StringProtocol {
     /// The parts between the separators.
     fileprivate func clauses(by separator: String) -> [String] {
         var parts: [String] = []
-        var rest = String(self)
+        var rest = self[...]
         while let range = rest.firstRange(of: separator) {
             parts.append(String(rest[..<range.lowerBound]))
-            rest = String(rest[range.upperBound...])
+            rest = rest[range.upperBound...]
         }
-        return parts + [rest]
+        return parts + [String(rest)]
     }
 }
 

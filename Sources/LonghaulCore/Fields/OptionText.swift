@@ -238,11 +238,12 @@ package enum OptionText {
     static func transfers(_ text: String, _ name: String) throws(LonghaulError) -> [TransferID] {
         if text == "none" || text.isEmpty { return [] }
         var ids: [TransferID] = []
+        var known: Set<TransferID> = []
         for word in text.split(separator: ",", omittingEmptySubsequences: false) {
             guard let id = TransferID(String(word.trimmingBlanks)) else {
                 throw bad(text, name, "it is a list of ids of transfers, as 7,8, or none")
             }
-            if !ids.contains(id) { ids.append(id) }
+            if known.insert(id).inserted { ids.append(id) }
         }
         return ids
     }

@@ -26,18 +26,32 @@ enum MarkupText {
 
     /// The characters that XML predefines (XML 1.0 §4.6).
     static func unescaped(_ text: String) -> String {
-        var result = text
-        for (escape, character) in escapes {
-            while let range = result.firstRange(of: escape) {
-                result.replaceSubrange(range, with: character)
+        String(decoding: unescaped(text.utf8), as: UTF8.self)
+    }
+
+    /// In one pass: what stands after an escaped ampersand is no escape.
+    static func unescaped(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            let rest = bytes[index...]
+            if bytes[index] == UInt8(ascii: "&"),
+                let (escape, character) = escapes.first(where: { rest.starts(with: $0.0) })
+            {
+                result.append(character)
+                index = bytes.index(index, offsetBy: escape.count)
+            } else {
+                result.append(bytes[index])
+                index = bytes.index(after: index)
             }
         }
         return result
     }
 
-    /// The ampersand last: what it stands before is no escape.
-    private static let escapes = [
+    private static let escapes: [([UInt8], UInt8)] = [
         ("&quot;", "\""), ("&#34;", "\""), ("&apos;", "'"), ("&#39;", "'"), ("&lt;", "<"),
-        ("&gt;", ">"), ("&amp;", "\u{FFFE}"), ("\u{FFFE}", "&"),
-    ]
+        ("&gt;", ">"), ("&amp;", "&"),
+    ].map { (escape: String, character: Unicode.Scalar) in
+        (Array(escape.utf8), UInt8(ascii: character))
+    }
 }

@@ -83,7 +83,7 @@ package enum CanonicalURL {
             if segment.elementsEqual([dot]) {
                 if isLast { kept.append([]) }
             } else if segment.elementsEqual([dot, dot]) {
-                kept = kept.dropLast()
+                _ = kept.popLast()
                 if isLast { kept.append([]) }
             } else {
                 kept.append(segment)

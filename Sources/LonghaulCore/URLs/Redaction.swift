@@ -16,10 +16,10 @@ package enum Redaction {
     /// True if ``url(_:)`` has taken a secret out of it.
     package static func isRedacted(_ url: String) -> Bool {
         if !url.utf8.contains(where: { $0 == 0x40 || $0 == 0x3D }) { return false }  // @ or =
-        if url.firstRange(of: mark) == nil || self.url(url) != url { return false }
-        var other = url
-        while let range = other.firstRange(of: mark) { other.replaceSubrange(range, with: "a") }
-        return self.url(other) != other
+        // A longer one is refused as a URL.
+        if url.utf8.count > Limits.urlBytes || self.url(url) != url { return false }
+        let other = String(decoding: replacing(mark, with: "a", in: url.utf8), as: UTF8.self)
+        return other != url && self.url(other) != other
     }
 
     /// A sentence that may have URLs in it.

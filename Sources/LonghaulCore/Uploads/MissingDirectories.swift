@@ -11,33 +11,38 @@ package struct MissingDirectories: Hashable, Sendable {
         case refused
     }
 
-    /// URLs of the directories, the lowest first, without the root.
-    private let urls: [String]
+    /// The URL of the lowest directory.
+    private let lowest: String
+    /// Bytes of ``lowest`` that are the URL of each directory, the lowest first, without the root:
+    /// the URLs themselves would take the square of their length.
+    private let lengths: [Int]
     private var index = 0
     private var isDone = false
 
     /// `nil` where the URL has no directory but the root.
     package init?(of url: String) {
-        let end = url.firstIndex { $0 == "?" || $0 == "#" } ?? url.endIndex
-        guard let mark = url[..<end].firstRange(of: "://"),
-            let root = url[mark.upperBound..<end].firstIndex(of: "/")
-        else { return nil }
-        var urls: [String] = []
-        var rest = url[..<end]
-        while let slash = rest.lastIndex(of: "/"), slash > root {
-            // Two slashes in a row name one directory.
-            if url[url.index(before: slash)] != "/" { urls.append(String(url[...slash])) }
-            rest = url[..<slash]
+        let bytes = Array(url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
+        let slash = UInt8(ascii: "/")
+        guard let mark = url.utf8.firstRange(of: "://".utf8) else { return nil }
+        let authority = url.utf8.distance(from: url.startIndex, to: mark.upperBound)
+        guard authority <= bytes.count, let root = bytes[authority...].firstIndex(of: slash) else {
+            return nil
         }
-        if urls.isEmpty { return nil }
-        self.urls = urls
+        // Two slashes in a row name one directory.
+        let ends = bytes.indices[(root + 1)...].filter {
+            bytes[$0] == slash && bytes[$0 - 1] != slash
+        }
+        guard let last = ends.last else { return nil }
+        assert(last < bytes.count, "a directory is a part of the path")
+        lowest = String(decoding: bytes[...last], as: UTF8.self)
+        lengths = ends.reversed().map { $0 + 1 }
     }
 
     /// The server may have refused a PUT for want of a directory. nginx says 500 for that.
     package static func mayBeMissing(_ status: Int) -> Bool { [404, 409, 500].contains(status) }
 
     /// The directory that is tried next.
-    package var url: String { urls[index] }
+    package var url: String { String(Substring(lowest.utf8.prefix(lengths[index]))) }
 
     /// The same; `nil` = all are there.
     var missing: String? { isDone ? nil : url }
@@ -52,7 +57,7 @@ package struct MissingDirectories: Hashable, Sendable {
             index -= 1
             return .goOn
         case 404, 409:
-            if index + 1 == urls.count { return .refused }
+            if index + 1 == lengths.count { return .refused }
             index += 1
             return .goOn
         default: return .refused

@@ -11,7 +11,8 @@ extension Redaction {
         if let user = connection.user { secrets += forms(of: user) }
         // The longest first: a password alone is part of the whole.
         secrets.sort { $0.utf8.count > $1.utf8.count }
-        return self.text(secrets.reduce(text) { replacing($1, in: $0) })
+        let bytes = secrets.reduce(Array(text.utf8)) { replacing($1, with: mark, in: $0) }
+        return self.text(String(decoding: bytes, as: UTF8.self))
     }
 
     /// The forms as given and decoded, with the user and alone.
@@ -32,19 +33,22 @@ extension Redaction {
         return forms
     }
 
-    private static func replacing(_ secret: String, in text: String) -> String {
-        let (secret, bytes) = (Array(secret.utf8), Array(text.utf8))
+    /// Replaces each occurrence, in one pass.
+    static func replacing(
+        _ old: String, with new: String, in bytes: some Collection<UInt8>
+    ) -> [UInt8] {
+        let (old, new) = (Array(old.utf8), Array(new.utf8))
         var result: [UInt8] = []
-        var index = 0
-        while index < bytes.count {
-            if bytes[index...].starts(with: secret) {
-                result += Array(mark.utf8)
-                index += secret.count
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            if bytes[index] == old.first, bytes[index...].starts(with: old) {
+                result += new
+                index = bytes.index(index, offsetBy: old.count)
             } else {
                 result.append(bytes[index])
-                index += 1
+                index = bytes.index(after: index)
             }
         }
-        return String(decoding: result, as: UTF8.self)
+        return result
     }
 }
