@@ -1,5 +1,7 @@
 #include "flow_shim.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,14 +72,38 @@ static int socket_made(void *opaque, curl_socket_t fd, curlsocktype purpose) {
     return CURL_SOCKOPT_OK;
 }
 
+int lh_flow_may_reach(lh_flow *flow, const struct sockaddr *address) {
+    int may = 1;
+    if (flow->may_reach && address->sa_family == AF_INET)
+        may = flow->may_reach(
+            (const uint8_t *)&((const struct sockaddr_in *)address)->sin_addr, 4);
+    else if (flow->may_reach && address->sa_family == AF_INET6)
+        may = flow->may_reach(
+            (const uint8_t *)&((const struct sockaddr_in6 *)address)->sin6_addr, 16);
+    // Another address of the host may be public.
+    if (may)
+        flow->is_kept_away = 0;
+    else if (flow->socket < 0 || flow->connected)
+        flow->is_kept_away = 1;
+    return may;
+}
+
 static int before_request(
     void *opaque, char *remote, char *local, int remote_port, int local_port) {
-    (void)remote;
     (void)local;
     (void)remote_port;
     lh_flow *flow = opaque;
     flow->connected = 1;
     begin(flow);
+    // A connection of another request may be used again.
+    struct sockaddr_storage address = {0};
+    if (remote && inet_pton(AF_INET, remote, &((struct sockaddr_in *)&address)->sin_addr) == 1)
+        address.ss_family = AF_INET;
+    else if (
+        remote && inet_pton(AF_INET6, remote, &((struct sockaddr_in6 *)&address)->sin6_addr) == 1)
+        address.ss_family = AF_INET6;
+    if (!lh_flow_may_reach(flow, (struct sockaddr *)&address))
+        return CURL_PREREQFUNC_ABORT;
     if (!lh_budget_use(flow->turn->budget, flow->site, (uint16_t)local_port, &flow->held)) {
         flow->is_crowded = 1;
         return CURL_PREREQFUNC_ABORT;

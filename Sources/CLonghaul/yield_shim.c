@@ -63,6 +63,8 @@ static void mark(int fd, int family) {
 static curl_socket_t open_socket(void *opaque, curlsocktype purpose, struct curl_sockaddr *address) {
     (void)purpose;
     lh_flow *flow = opaque;
+    if (!lh_flow_may_reach(flow, &address->addr))
+        return CURL_SOCKET_BAD;
     // FTP's data belong to the connection that the request has.
     int is_data = flow->has_data_sockets && flow->connected;
     int fd = is_data

@@ -6,7 +6,7 @@ import Testing
 struct RedirectTests {
     private static let fields = [
         ("Range", "bytes=5-"), ("If-Range", "\"tag\""), ("Accept-Encoding", "identity"),
-        ("Cache-Control", "no-cache"), ("Referer", "http://h/page"),
+        ("Cache-Control", "no-cache"), ("Referer", "http://h/page?sig=1"),
         ("Authorization", "Bearer secret"), ("Cookie", "id=secret"), ("X-Token", "secret"),
     ]
 

@@ -6,6 +6,7 @@
 #include "budget_shim.h"
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 // MARK: one request's response
 
@@ -74,6 +75,9 @@ typedef struct lh_flow {
     void (*judge)(void *owner);  // called at the first body byte; sets state and plan
     void (*interim)(void *owner);  // called at the end of a head with the status 104 or 417
     int (*admits)(void *owner);  // whether the request may go over the connection found for it
+    // Whether the request may go to this address, of 4 or 16 bytes; NULL = to any.
+    int (*may_reach)(const uint8_t *address, size_t length);
+    int is_kept_away;  // it has no connection to an address that it may reach
 
     // Head: the lines of the latest answer, line ends included, from "HTTP/" on.
     char *head;
@@ -164,6 +168,9 @@ void lh_flow_free_head(lh_flow *flow);
 // Connects the flow to a handle: its header and write functions, and the functions that libcurl
 // calls when a request begins.
 void lh_flow_attach(lh_flow *flow, CURL *easy);
+
+// Whether the flow may go to the address; notes it where it may not.
+int lh_flow_may_reach(lh_flow *flow, const struct sockaddr *address);
 
 size_t lh_flow_header(char *data, size_t size, size_t count, void *opaque);
 size_t lh_flow_body(char *data, size_t size, size_t count, void *opaque);

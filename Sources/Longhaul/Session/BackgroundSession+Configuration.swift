@@ -21,6 +21,10 @@ extension BackgroundSession {
         public var timeoutIntervalForResource: Double = Deadline.defaultSeconds
         /// `false` = only where the network is known to be unmetered. Default: yes.
         public var allowsExpensiveNetworkAccess = true
+        /// Whether transfers may go to addresses that are not public, redirects included. A program
+        /// that fetches URLs of strangers refuses them. Recorded with each transfer, whichever
+        /// engine carries it out. Default: they may.
+        public var privateAddresses: PrivateAddresses = .allow
         /// The program that is started with the events of the session. `nil` leaves the session
         /// with the host that it has.
         public var host: Host?
@@ -46,6 +50,27 @@ extension BackgroundSession {
         /// This process has to be the engine from the start: the session is refused (`conflict`)
         /// while another process is.
         case inProcess
+    }
+}
+
+extension TransferRequest {
+    /// Adds what a session says of all its transfers.
+    mutating func fill(from configuration: BackgroundSession.Configuration) {
+        if configuration.isDiscretionary, !saysDiscretionary.isSet {
+            isDiscretionary = true
+        }
+        if !configuration.allowsExpensiveNetworkAccess {
+            schedule.requires.unmetered = true
+        }
+        if configuration.privateAddresses == .refuse {
+            options.privateAddresses = .refuse
+        }
+        if options.stallTimeout == TransferOptions().stallTimeout {
+            options.stallTimeout = configuration.timeoutIntervalForRequest
+        }
+        if deadline == .after(seconds: Deadline.defaultSeconds) {
+            deadline = .after(seconds: configuration.timeoutIntervalForResource)
+        }
     }
 }
 

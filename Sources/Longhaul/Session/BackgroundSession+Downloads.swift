@@ -73,18 +73,7 @@ extension BackgroundSession {
         request.destination = .file(path)
         request.session = identifier
         request.options.keepsResponse = true
-        if configuration.isDiscretionary, !request.saysDiscretionary.isSet {
-            request.isDiscretionary = true
-        }
-        if !configuration.allowsExpensiveNetworkAccess {
-            request.schedule.requires.unmetered = true
-        }
-        if request.options.stallTimeout == TransferOptions().stallTimeout {
-            request.options.stallTimeout = configuration.timeoutIntervalForRequest
-        }
-        if request.deadline == .after(seconds: Deadline.defaultSeconds) {
-            request.deadline = .after(seconds: configuration.timeoutIntervalForResource)
-        }
+        request.fill(from: configuration)
         if let checksum = request.options.checksum, Checksum(parsing: "\(checksum)") == nil {
             throw LonghaulError(.invalidRequest, "\(checksum) is no digest of its kind")
         }

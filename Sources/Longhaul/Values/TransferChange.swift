@@ -79,6 +79,11 @@ extension TransferChange {
         get { fields[\.insecure] }
         set { fields[\.insecure] = newValue }
     }
+    /// ``TransferOptions/privateAddresses``.
+    public var privateAddresses: PrivateAddresses? {
+        get { fields[\.privateAddresses] }
+        set { fields[\.privateAddresses] = newValue }
+    }
 
     /// Bytes per second.
     public var limitRate: Int64?? {

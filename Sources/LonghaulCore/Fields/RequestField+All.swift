@@ -147,6 +147,13 @@ extension RequestField {
             "insecure", .options(\.insecure), Form.flag, .access, label: "Insecure",
             option: Option("insecure", .request, "Do not verify the server's certificate")),
         RequestField(
+            "privateAddresses", .options(\.privateAddresses), Form.choice("what"),
+            [.changeable, .restated, .identity, .printed], label: "Private addresses",
+            option: Option(
+                "private-addresses", .request,
+                "What to do where a URL or a redirect leads to one: allow or refuse",
+                usual: "allow")),
+        RequestField(
             "mirrors", .options(\.mirrors), Form.urls, [.access, .download], label: "Mirror",
             option: Option("mirror", .download, "Another URL of the same bytes (repeatable)")),
     ]

@@ -69,14 +69,46 @@ extension HeaderFields {
         "referer",
     ]
 
-    /// The field may go to an origin other than the one that it was given for: the target of a
-    /// redirect, or another server's mirror.
-    package static func mayGoElsewhere(_ name: String) -> Bool {
-        harmless.contains(name.lowercased())
+    /// These fields as they may go to another origin than the one that they were given for: the
+    /// target of a redirect, or another server's mirror.
+    ///
+    /// - Parameter url: Where they go; `nil` = it is not known yet.
+    package func forElsewhere(at url: String? = nil) -> HeaderFields {
+        HeaderFields(fields.compactMap { $0.forElsewhere(at: url) })
     }
 
-    package var forElsewhere: HeaderFields {
-        HeaderFields(fields.filter { HeaderFields.mayGoElsewhere($0.name) })
+    fileprivate static func isHarmless(_ name: String) -> Bool {
+        harmless.contains(name.lowercased())
+    }
+}
+
+extension HeaderFields.Field {
+    /// The field as it may go to another origin; `nil` = it may not.
+    package func forElsewhere(at url: String?) -> HeaderFields.Field? {
+        guard HeaderFields.isHarmless(name) else { return nil }
+        guard name.equalsIgnoringCase("referer"), !value.isEmpty else { return self }
+        // RFC 9110 §10.1.3: a page that came over TLS is not named without it.
+        let isFromTLS = value.beginsIgnoringCase(with: "https:")
+        if let url, isFromTLS, !url.beginsIgnoringCase(with: "https:") { return nil }
+        return Referer.withoutSecrets(value).map { HeaderFields.Field(name: name, value: $0) }
+    }
+}
+
+/// The value of a `Referer` (RFC 9110 §10.1.3).
+private enum Referer {
+    /// Without query, fragment and user information: a signed URL's signature is for its own
+    /// server. `nil` = they cannot be told from the rest.
+    static func withoutSecrets(_ value: String) -> String? {
+        let url = Array(value.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
+        let (slash, at) = (UInt8(ascii: "/"), UInt8(ascii: "@"))
+        // Where there is no scheme, what stands before a slash may be a password.
+        let mark = url.firstRange(of: Array("://".utf8))?.upperBound ?? 0
+        let authority = url[mark...].prefix { $0 != slash }
+        guard let end = authority.lastIndex(of: at) else {
+            return String(decoding: url, as: UTF8.self)
+        }
+        if mark == 0 { return nil }
+        return String(decoding: url[..<mark] + url[(end + 1)...], as: UTF8.self)
     }
 }
 

@@ -17,6 +17,7 @@ package enum FailureTable {
         case .disk(let errno): classify(errno: errno)
         case .sourceChanged: Failure(.permanent, .sourceChanged)
         case .redirect(let problem): classify(problem)
+        case .privateAddress(let host): Failure(.permanent, .privateAddress(of: host))
         case .headTooLarge:
             Failure(
                 .permanent,

@@ -37,6 +37,7 @@ package struct FetchIdentity: Hashable, Sendable {
         package var clientCertificate: ExactText?
         package var clientKey: ExactText?
         package var insecure: Bool
+        package var privateAddresses: PrivateAddresses
         package var headersFrom: ExactText?
         package var userFrom: ExactText?
         package var cookiesFrom: ExactText?
@@ -60,6 +61,7 @@ package struct FetchIdentity: Hashable, Sendable {
             caCertificate: options.caCertificate.map(ExactText.init),
             clientCertificate: options.clientCertificate.map(ExactText.init),
             clientKey: options.clientKey.map(ExactText.init), insecure: options.insecure,
+            privateAddresses: options.privateAddresses,
             headersFrom: options.headersFrom.map(ExactText.init),
             userFrom: options.userFrom.map(ExactText.init),
             cookiesFrom: options.cookiesFrom.map(ExactText.init),

@@ -37,6 +37,8 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     public var clientKey: String?
     /// Do not verify the server's certificate.
     public var insecure: Bool = false
+    /// Whether the URLs, and what they redirect to, may be at private addresses.
+    public var privateAddresses: PrivateAddresses = .allow
     /// Further URLs of the same bytes, tried when one fails.
     public var mirrors: [String] = []
     /// The digest that the whole file must have; compared before it gets its name.

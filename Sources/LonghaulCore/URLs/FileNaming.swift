@@ -103,7 +103,12 @@ package enum FileNaming {
     }
 
     private static func shortened(stem: String, suffix: String, toBytes limit: Int) -> String {
-        prefix(stem, bytesMax: limit - suffix.utf8.count) + suffix
+        let cut = prefix(stem, bytesMax: limit - suffix.utf8.count)
+        if cut.endIndex == stem.endIndex { return stem + suffix }
+        // Some file systems drop a blank or a dot at the end of a name.
+        let whole = (cut + suffix).unicodeScalars
+        let end = whole.lastIndex { $0 != "." && !$0.properties.isWhitespace }
+        return end.map { String(whole[...$0]) } ?? String(whole)
     }
 
     /// The longest beginning of `text` that fits in `bytesMax`.

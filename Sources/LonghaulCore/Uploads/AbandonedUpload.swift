@@ -36,7 +36,7 @@ package struct AbandonedUpload: Hashable, Sendable {
         let (old, new) = (try? URLParts(askedURL).origin, try? URLParts(request.url).origin)
         if old == new || request.options.upload?.isSigned == true { return left }
         left.options.user = nil
-        left.options.headers = left.options.headers.forElsewhere
+        left.options.headers = left.options.headers.forElsewhere(at: askedURL)
         left.options.clientCertificate = nil
         left.options.clientKey = nil
         return left

@@ -72,6 +72,7 @@ package struct ConnectionSettings: Hashable, Sendable {
     package var clientCertificate: String?
     package var clientKey: String?
     package var insecure = false
+    package var privateAddresses = PrivateAddresses.allow
     /// Seconds without a body byte (or without any answer) after which the attempt ends with
     /// ``WireFailure/stalled``.
     package var stallTimeout: Double = 60

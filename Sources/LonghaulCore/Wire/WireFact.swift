@@ -73,6 +73,9 @@ package enum WireFailure: Error, Hashable, Sendable {
     case sourceChanged
     /// Redirects: more than the limit, to a refused scheme, or from https to http.
     case redirect(RedirectProblem)
+    /// The host has private addresses alone, or the connection leads to one, and the request
+    /// refuses them.
+    case privateAddress(host: String)
     /// Header fields over the limit.
     case headTooLarge
     /// The proxy answered CONNECT with this status: the server was never reached.

@@ -93,7 +93,7 @@ struct EffectPerformer {
         let wanted = entry.machine.frame.target.request
         let options = wanted.options
         let isElsewhere = isElsewhere(ask, wanted)
-        var headers = isElsewhere ? options.headers.forElsewhere : options.headers
+        var headers = isElsewhere ? options.headers.forElsewhere(at: ask.url) : options.headers
         if options.checksum == nil, !headers.contains(DigestField.wanted.name) {
             headers[DigestField.wanted.name] = DigestField.wanted.value
         }
@@ -138,7 +138,8 @@ struct EffectPerformer {
         var headers = HeaderFields()
         if isHTTP {
             headers = exchange.fields(
-                of: isElsewhere ? options.headers.forElsewhere : options.headers)
+                of: isElsewhere
+                    ? options.headers.forElsewhere(at: exchange.url) : options.headers)
         }
         for field in exchange.headers.fields { headers[field.name] = field.value }
         var settings = settings(
@@ -232,6 +233,7 @@ struct EffectPerformer {
         settings.proxyVariables = options.proxyVariables
         settings.caCertificate = options.caCertificate
         settings.insecure = options.insecure
+        settings.privateAddresses = options.privateAddresses
         settings.stallTimeout = options.stallTimeout
         settings.ownConnection = ownConnection
         return settings

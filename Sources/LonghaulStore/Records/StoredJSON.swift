@@ -35,7 +35,7 @@ extension TransferOptions {
     var withoutCredentials: TransferOptions {
         var options = self
         options.user = nil
-        options.headers = options.headers.forElsewhere
+        options.headers = options.headers.forElsewhere()
         return options
     }
 

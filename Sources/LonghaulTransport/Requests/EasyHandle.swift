@@ -158,6 +158,12 @@ final class EasyHandle {
             guard let owner else { return }
             Unmanaged<EasyHandle>.fromOpaque(owner).takeUnretainedValue().reportInterim()
         }
+        if request.connection.privateAddresses == .refuse, running?.isProxied == false {
+            flow.pointee.may_reach = { bytes, count in
+                let address = Array(UnsafeBufferPointer(start: bytes, count: count))
+                return PrivateAddresses.contain(address) ? 0 : 1
+            }
+        }
         flow.pointee.head_limit = configuration.maxHeadBytes
         flow.pointee.fd = request.target.descriptor
         flow.pointee.notice_every = request.noticeEvery

@@ -29,6 +29,9 @@ struct EndOfTransfer {
         if running.hop.isStalled { return .stalled }
         if isUnannounced(code) { return .unannouncedEnd }
         if code == CURLE_OK { return nil }
+        if flow.pointer.pointee.is_kept_away != 0 {
+            return .privateAddress(host: RequestURL(running.hop.url)?.origin.host ?? "the host")
+        }
         // libcurl reports a line beyond its own bound as a lack of memory, from 8.6 on as too large
         // (CURLE_TOO_LARGE, which older headers lack).
         if code == CURLE_OUT_OF_MEMORY || code.rawValue == 100, flow.isHTTPHead,

@@ -245,7 +245,7 @@ struct HandleOptions {
         var cookies: [String] = []
         for field in request.headers.fields + own {
             if field.name.equalsIgnoringCase("user-agent") { hasUserAgent = true }
-            guard all || HeaderFields.mayGoElsewhere(field.name) else { continue }
+            guard let field = all ? field : field.forElsewhere(at: url) else { continue }
             guard Self.isSendable(field) else {
                 return .curl(
                     code: Int32(CURLE_BAD_FUNCTION_ARGUMENT.rawValue),

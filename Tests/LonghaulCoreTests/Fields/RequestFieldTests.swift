@@ -18,6 +18,7 @@ import Testing
         "auth": .text("digest"), "retryStatus": .texts(["403", "404"]), "remoteTime": .flag(true),
         "user": .text("u:p"), "netrc": .flag(true), "proxy": .text("http://p"),
         "cacert": .text("ca"), "cert": .text("c"), "key": .text("k"), "insecure": .flag(true),
+        "privateAddresses": .text("refuse"),
         "mirrors": .texts(["http://m/f"]), "ifExists": .text("rename"),
         "onDuplicate": .text("fail"), "reuse": .flag(true), "limitRate": .text("10K"),
         "minRate": .text("1K"), "continue": .flag(true),

@@ -28,6 +28,7 @@ import Testing
         ),
         ("trust", { $0.options.caCertificate = "/ca.pem" }),
         ("no trust at all", { $0.options.insecure = true }),
+        ("no private addresses", { $0.options.privateAddresses = .refuse }),
         ("client certificate", { $0.options.clientCertificate = "/c.pem" }),
         ("client key", { $0.options.clientKey = "/k.pem" }),
         ("digest", { $0.options.checksum = sum }),

@@ -14,6 +14,26 @@ import Testing
         #expect(ContentRange(text) == range)
     }
 
+    /// A signed URL's signature is for its own server (RFC 9110 §10.1.3).
+    @Test(
+        arguments: [
+            ("https://a/p?X-Amz-Signature=1#f", "https://b/", "https://a/p"),
+            ("http://u:p@a/p?x", "http://b/", "http://a/p"),
+            ("http://a/", "https://b/", "http://a/"),
+            ("https://a/p", "http://b/", nil), ("HTTPS://a/p", "ftp://b/", nil),
+            ("https://a/p?x", nil, "https://a/p"),
+            ("https://a/u:p@?x", "https://b/", "https://a/u:p@"),
+            ("/page?token=1", "https://b/", "/page"), ("u:p@a/x", "https://b/", nil),
+            ("", "https://b/", ""),
+        ] as [(String, String?, String?)])
+    func aRefererForAnotherOrigin(value: String, url: String?, sent: String?) {
+        let fields = HeaderFields([
+            .init(name: "referer", value: value), .init(name: "Authorization", value: "x"),
+        ])
+        let elsewhere = fields.forElsewhere(at: url)
+        #expect(elsewhere["Referer"] == sent && !elsewhere.contains("Authorization"))
+    }
+
     @Test(arguments: [
         "", "bytes", "bytes ", "bytes 0-99", "bytes: 0-99/200", "bytes=0-99/200", "0-99/200",
         "items 0-99/200", "bytes 99-0/200", "bytes 0-200/200", "bytes 0-99/50", "bytes -99/200",

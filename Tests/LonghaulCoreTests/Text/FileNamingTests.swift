@@ -108,6 +108,18 @@ import Testing
         #expect(FileNaming.isOfNoPage(path) == isNone)
     }
 
+    /// Some file systems drop a blank or a dot at the end.
+    @Test(arguments: [" ", ".", " . ", "\u{3000}", "\u{A0}."])
+    func aNameThatIsCutEndsInNeitherBlankNorDot(end: String) throws {
+        for length in 190...230 {
+            let name =
+                String(repeating: "n", count: length) + end + String(repeating: "m", count: 99)
+            let safe = try #require(FileNaming.sanitised(name))
+            let last = try #require(safe.unicodeScalars.last)
+            #expect(last != "." && !last.properties.isWhitespace, "\(length)")
+        }
+    }
+
     @Test func longNamesKeepTheirExtension() throws {
         let long = String(repeating: "ü", count: 200) + ".tar.gz"
         let name = try #require(FileNaming.sanitised(long))
