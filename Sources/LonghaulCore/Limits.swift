@@ -108,6 +108,8 @@ package enum Limits {
     package static let redirects = 20
     package static let headerBytes = 256 << 10
     package static let urlBytes = 64 << 10
+    /// The name of a time zone, or its rule.
+    package static let zoneBytes = 255
     /// Bytes of all header fields of a request; no server accepts that many.
     package static let requestHeaderBytes = 256 << 10
 

@@ -62,7 +62,7 @@ final class EngineParts: Sendable {
             tell: { [weak self] input in self?.outcomes.withLock { $0.append(input) } })
         let engine = Engine(
             store: store, epoch: epoch, files: files, wire: wire, hosts: hosts,
-            time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC),
+            time: LocalTime.ofProcess,
             watching: ConditionNeeds(), seed: 1)
         engine.bootID = Self.boot
         try engine.recover(now: now)

@@ -45,7 +45,7 @@ import Testing
         let jobs = try JobHome()
         try await jobs.add("fails", "--retries", "1", body: "echo it broke >&2; exit 3")
         try await jobs.add("killed", "--retries", "0", body: "kill -9 $$")
-        let told = try await jobs.run("run", "--max-time", "1s")
+        let told = try await jobs.run("run", "--max-time", "30s")
         #expect(told.errors.contains("job fails failed: exit status 3; it said: it broke;"))
         #expect(told.errors.contains("`longhaul job log fails`"))
         #expect(told.errors.contains("job killed failed: ended by signal 9"))

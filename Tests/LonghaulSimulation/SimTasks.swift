@@ -319,7 +319,11 @@ final class SimTasks {
         try checkRunning(hasDecided: hasDecided)
         let hosted = hosts.ledger.watched.values.count { !$0.isOver && $0.order.session == nil }
         let launches = hosted + (hosts.jobs?.running ?? 0)
-        if launches > Limits.taskLaunchesAtOnce {
+        // What somebody asks for now comes on top.
+        let urgent = entries.values.count {
+            $0.launch != nil && ($0.beganAsAsked || $0.key.isWakeUp)
+        }
+        if launches > Limits.taskLaunchesAtOnce + urgent + (hosts.jobs?.running ?? 0) {
             throw hosts.broken("\(launches) hosts run for tasks")
         }
         guard hasDecided else { return mayHaveCompared() }

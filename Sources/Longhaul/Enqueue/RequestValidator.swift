@@ -45,6 +45,7 @@ struct RequestValidator {
         try RequestValidator.checkVariables(request.options, for: url)
         try RequestValidator.check(request.deadline)
         try RequestValidator.check(earliest: request.earliestBegin)
+        try RequestValidator.setZone(of: &request.schedule.windows)
         try request.deadline.check(
             earliest: request.earliestBegin.map { $0 + request.options.spread })
         if let upload = request.options.upload {
@@ -75,6 +76,16 @@ struct RequestValidator {
             NewTransfer(
                 request: request, origin: url.origin, destination: destination,
                 realPath: realPath))
+    }
+
+    /// Windows that name no zone are meant in that of this process's user.
+    static func setZone(of windows: inout TimeWindows?) throws(LonghaulError) {
+        if windows == nil { return }
+        if let zone = windows?.timeZone {
+            _ = try ZoneFiles.checked(zone, "timeZone")
+        } else {
+            windows?.timeZone = try ZoneFiles.ofCaller()
+        }
     }
 
     /// The part of a file that another program has left. A link is not followed.

@@ -17,6 +17,10 @@ extension TransferChange {
         if case let text?? = metadata {
             fields[\TransferOptions.metadata] = try RequestBounds.json(text, "metadata")
         }
+        if var windows {
+            try RequestValidator.setZone(of: &windows)
+            fields[\TransferSchedule.windows] = windows
+        }
         let said = fields.request
         try RequestValidator.check(said.options)
         try RequestBounds.check(said)

@@ -34,6 +34,7 @@ package struct JSONRequest {
         }
         guard let url = fields.url else { throw .usage("the url is missing") }
         fields.request.url = url
+        if let zone = fields.timeZone { fields.request.schedule.windows?.timeZone = zone }
         if let source = try source(fields) {
             if template.request.options.upload == nil { fields.keepForUpload() }
             if fields.request.options.upload == nil {
@@ -56,6 +57,8 @@ package struct JSONRequest {
         var source: String?
         var destination: String?
         var directory: String?
+        /// That of the windows.
+        var timeZone: String?
         /// Read at the end: a time of day means the first one after the transfer may begin.
         var last: (field: RequestField, input: FieldInput)?
 
@@ -73,7 +76,7 @@ package struct JSONRequest {
 
     /// The members that are no field of the table.
     private enum Member: String, CaseIterable {
-        case url, source, destination, directory, kind, options
+        case url, source, destination, directory, kind, timeZone, options
     }
 
     /// Names of a printed transfer that ask for nothing.
@@ -124,6 +127,7 @@ package struct JSONRequest {
         case .source: fields.source = try scanner.string()
         case .destination: fields.destination = try scanner.string()
         case .directory: fields.directory = try scanner.string()
+        case .timeZone: fields.timeZone = try scanner.string()
         case .kind:
             fields.kind = Transfer.Kind(rawValue: try scanner.string())
             if fields.kind == nil { throw LonghaulError.usage("kind: it is download or upload") }

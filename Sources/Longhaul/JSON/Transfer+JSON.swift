@@ -56,6 +56,7 @@ extension JSONText {
     private mutating func scheduleFields(_ transfer: Transfer) {
         let prefers = transfer.schedule.preferences(isDiscretionary: transfer.isDiscretionary)
         field("window", transfer.schedule.windows?.description)
+        field("timeZone", transfer.schedule.windows?.timeZone)
         field("require", array: transfer.schedule.requires.names) { $0.value($1) }
         field("prefer", array: prefers.names) { $0.value($1) }
         field("preferencesWaived", transfer.arePreferencesWaived)

@@ -11,11 +11,12 @@ extension JobRecord {
             $0.field("once", settings.isOnce)
             $0.field("every", seconds: request?.repetition?.interval)
             $0.field("tolerance", seconds: request?.repetition?.slack)
-            $0.field("at", schedule?.daily.map { TimeWindow.text($0.minute) })
+            $0.field("at", schedule?.daily?.times)
             $0.field("days", schedule?.daily.map { $0.days.description })
             $0.field("on", array: request?.triggers ?? []) { $0.value($1.rawValue) }
             $0.field("earliestBegin", request?.earliestBegin)
             $0.field("window", schedule?.windows?.description)
+            $0.field("timeZone", schedule?.timeZone)
             $0.field("deadline", schedule?.deadline)
             $0.field("after", array: schedule?.after ?? []) { $0.value($1.rawValue) }
             $0.field("require", array: request?.requirements.names ?? []) { $0.value($1) }

@@ -6,7 +6,7 @@ internal import LonghaulStore
 /// with one processing request of its name.
 package struct Jobs: Sendable {
     private let queue: TransferQueue
-    private let time = LocalTime(secondsFromUTC: LocalClock.secondsFromUTC)
+    private let time = LocalTime.ofProcess
     private var store: Store { queue.store }
 
     fileprivate init(_ queue: TransferQueue) {
@@ -30,6 +30,9 @@ package struct Jobs: Sendable {
         var request = request
         request.identifier = name ?? "job"
         try host.check(as: request.identifier)
+        if request.job?.daily != nil || request.job?.windows != nil {
+            request.job?.timeZone = try ZoneFiles.ofCaller()
+        }
         if let defect = request.defect { throw LonghaulError(.invalidRequest, defect) }
         let name = try store.jobs.add(
             RegisteredJobs.NewJob(name: name, settings: host, request: request),

@@ -182,7 +182,7 @@ final class MachineNow {
     private var known: Conditions
     private var hasLooked = false
     private let networkSettlesAt: Timestamp?
-    private let time = LocalTime(secondsFromUTC: LocalClock.secondsFromUTC)
+    private let time = LocalTime.ofProcess
 
     init(_ queue: TransferQueue, known: Conditions?, networkSettlesAt: Timestamp?) {
         self.queue = queue

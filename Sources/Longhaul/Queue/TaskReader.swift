@@ -9,7 +9,9 @@ struct TaskReader {
     private let machine: MachineNow
     private let hasEngine: Bool
     private let facts: [String: HostFacts]
-    private let time = LocalTime(secondsFromUTC: LocalClock.secondsFromUTC)
+    /// The engine runs as many programs for tasks as it may.
+    private let isFull: Bool
+    private let time = LocalTime.ofProcess
 
     init(_ queue: TransferQueue) throws(LonghaulError) {
         self.queue = queue
@@ -17,6 +19,8 @@ struct TaskReader {
         let view = try hasEngine ? queue.store.settings.engineView() : nil
         machine = MachineNow(
             queue, known: view?.conditions, networkSettlesAt: view?.outlook.networkSettlesAt)
+        let running = try hasEngine ? queue.store.hosts.openLaunches() : []
+        isFull = running.count { $0.session == nil } >= Limits.taskLaunchesAtOnce
         facts = Dictionary(
             try queue.store.hosts.facts().map { ($0.name, $0) }, uniquingKeysWith: { $1 })
     }
@@ -109,11 +113,14 @@ struct TaskReader {
                     isBackOff ? .backoff : .earliestBegin, required: RFC3339.format(due),
                     current: RFC3339.format(now), since: task.submittedAt, nextCheck: due))
         }
-        if let phase = task.request.windowPhase(at: now, time), !phase.isOpen {
+        if let windows = task.request.job?.windows, case let phase = windows.phase(at: now, time),
+            !phase.isOpen
+        {
             waits.append(
                 WaitReason(
-                    .window, required: task.request.job?.windows?.description,
-                    current: time.clock(now), since: phase.since, nextCheck: phase.until))
+                    .window, required: windows.description,
+                    current: time.inZone(windows.timeZone).clock(now), since: phase.since,
+                    nextCheck: phase.until))
         }
         let key = task.eligibility
         let gate = key.gate(in: machine.snapshot(for: key), now: now)
@@ -123,6 +130,13 @@ struct TaskReader {
             return reason
         }
         if let reason = try host(task.host, isUrgent: isUrgent, now: now) { waits.append(reason) }
+        // Asked for by a client, it begins all the same.
+        if waits.isEmpty, isFull, !isUrgent, !task.isSimulated {
+            waits.append(
+                WaitReason(
+                    .concurrency, required: "fewer than \(Limits.taskLaunchesAtOnce) programs",
+                    since: task.submittedAt))
+        }
         if !hasEngine {
             waits.append(WaitReason(.engine, required: "running", current: "none runs"))
         }

@@ -130,7 +130,7 @@ extension TransferQueue {
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func recordUse(ofHost name: String) throws(LonghaulError) {
         try store.hosts.recordUse(
-            name, now, LocalTime(secondsFromUTC: LocalClock.secondsFromUTC))
+            name, now, LocalTime.ofProcess)
         WakeChannel.poke(directory)
     }
 }

@@ -65,7 +65,7 @@ extension TransferQueue {
         }
         return Forecast(
             transfer, rate: rate, now: now,
-            time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC), shown: shown)
+            time: LocalTime.ofProcess, shown: shown)
     }
 
     /// The last requests that went out for a transfer, oldest first.

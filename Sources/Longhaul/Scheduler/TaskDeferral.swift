@@ -89,7 +89,7 @@ public struct TaskDeferral: AsyncSequence, Sendable {
 private final class Requirements: Sendable {
     private let sharedStore: SharedStore
     private let key: EligibilityKey
-    private let time = LocalTime(secondsFromUTC: LocalClock.secondsFromUTC)
+    private let time = LocalTime.ofProcess
 
     /// `nil`: the task requires nothing, or the store cannot be read.
     static func open(_ task: BackgroundTask) async -> Requirements? {

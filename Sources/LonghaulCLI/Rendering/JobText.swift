@@ -65,6 +65,7 @@ struct JobText {
             lines.append("after      transfer" + (after.count > 1 ? "s \(ids)" : " \(ids)"))
         }
         if let windows = request.job?.windows { lines.append("window     \(windows)") }
+        if let zone = request.job?.timeZone { lines.append("time zone  \(zone)") }
         if let deadline = request.job?.deadline {
             lines.append("deadline   \(time.full(deadline))")
         }

@@ -153,6 +153,7 @@ struct TransferText {
         let needs = transfer.schedule.requires
         return [
             ("Window", transfer.schedule.windows?.description),
+            ("Time zone", transfer.schedule.windows?.timeZone),
             ("Requires", needs.isEmpty ? nil : needs.names.joined(separator: ", ")),
             ("Prefers", preferences),
         ]

@@ -49,7 +49,8 @@ extension EligibilityKey {
                 gate.reasons.append(
                     WaitReason(
                         .window, required: windows.description,
-                        current: snapshot.time.clock(now), since: phase.since,
+                        current: snapshot.time.inZone(windows.timeZone).clock(now),
+                        since: phase.since,
                         nextCheck: phase.until))
             }
         }

@@ -1,50 +1,66 @@
-/// A time of day in local time, on some days of the week: `02:30` on `Mon-Fri`.
+/// Times of day in local time, on some days of the week: `02:30,14:30` on `Mon-Fri`.
 ///
-/// A day whose clock leaves the time out, in spring, has it at the first later moment; one that
+/// A day whose clock leaves a time out, in spring, has it at the first later moment; one that
 /// shows it twice, in autumn, has it the first time.
 package struct DailyMoment: Hashable, Sendable {
-    /// Minutes after midnight, 0…1439.
-    package var minute: Int
+    /// Minutes after midnight, 0…1439, in order; at least one.
+    package let minutes: [Int]
     package var days: Weekdays
+    /// The zone in which they are meant, see ``TimeWindows/timeZone``.
+    package var timeZone: String?
 
-    package init(minute: Int, days: Weekdays = .all) {
-        self.minute = minute
+    /// One for each quarter of an hour.
+    private static let timesMaximum = 96
+
+    package init(minutes: [Int], days: Weekdays = .all) {
+        assert(!minutes.isEmpty, "a day has a time at least")
+        self.minutes = Set(minutes).sorted()
         self.days = days
     }
 
-    /// `HH:MM`; `nil` for anything else.
+    package init(minute: Int, days: Weekdays = .all) {
+        self.init(minutes: [minute], days: days)
+    }
+
+    /// `HH:MM`, or several with commas between; `nil` for anything else.
     package init?(parsing text: some StringProtocol, days: Weekdays = .all) {
-        var reader = DigitReader(rest: Substring(text).utf8[...])
-        guard let hour = reader.number(2), reader.consume(":"), let minute = reader.number(2),
-            reader.rest.isEmpty, hour < 24, minute < 60
-        else { return nil }
-        self.init(minute: hour * 60 + minute, days: days)
+        var minutes: [Int] = []
+        for item in text.split(separator: ",", omittingEmptySubsequences: false) {
+            var reader = DigitReader(rest: Substring(item).utf8[...])
+            guard let hour = reader.number(2), reader.consume(":"), let minute = reader.number(2),
+                reader.rest.isEmpty, hour < 24, minute < 60, minutes.count < Self.timesMaximum
+            else { return nil }
+            minutes.append(hour * 60 + minute)
+        }
+        self.init(minutes: minutes, days: days)
     }
 
     /// The first of its moments that is later than `now`.
     package func next(after now: Timestamp, _ time: LocalTime) -> Timestamp {
-        let today = time.day(of: now)
-        for day in (today - 1)...(today + 8) where days.contains(day: day) {
-            let moment = time.first(day: day, minute: minute)
-            if moment > now { return moment }
+        let time = time.inZone(timeZone)
+        let days = LocalTime.week(around: time.day(of: now)).filter(days.contains(day:))
+        let next = minutes.compactMap { minute in
+            days.lazy.map { time.first(day: $0, minute: minute) }.first { $0 > now }
         }
-        preconditionFailure("a week has each day")
+        // Without one the rules of the zone contradict themselves.
+        return next.min() ?? now + 86_400
     }
 
     /// The last of its moments that is not later than `now`.
     package func last(upTo now: Timestamp, _ time: LocalTime) -> Timestamp {
-        let today = time.day(of: now)
-        for day in ((today - 8)...(today + 1)).reversed() where days.contains(day: day) {
-            let moment = time.first(day: day, minute: minute)
-            if moment <= now { return moment }
+        let time = time.inZone(timeZone)
+        let days = LocalTime.week(around: time.day(of: now)).filter(days.contains(day:))
+        let last = minutes.compactMap { minute in
+            days.reversed().lazy.map { time.first(day: $0, minute: minute) }.first { $0 <= now }
         }
-        preconditionFailure("a week has each day")
+        return last.max() ?? now + -86_400
     }
+
+    /// `02:30,14:30`
+    package var times: String { minutes.map(TimeWindow.text).joined(separator: ",") }
 }
 
 extension DailyMoment: CustomStringConvertible {
-    /// `02:30`, `02:30 Mon-Fri`.
-    package var description: String {
-        TimeWindow.text(minute) + (days == .all ? "" : " \(days)")
-    }
+    /// `02:30`, `02:30,14:30 Mon-Fri`.
+    package var description: String { times + (days == .all ? "" : " \(days)") }
 }

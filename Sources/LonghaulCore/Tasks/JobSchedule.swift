@@ -7,7 +7,7 @@ package struct JobSchedule: Hashable, Sendable {
     /// such a request.
     package var prefers: ConditionNeeds?
     package var isDiscretionary = false
-    /// The time of day at which the job repeats; `nil` = it does not repeat daily.
+    /// The times of day at which the job repeats; `nil` = it does not repeat daily.
     package var daily: DailyMoment?
     /// The number of retries of a due run after a failure; `nil` = without end.
     package var retries: Int?
@@ -17,6 +17,15 @@ package struct JobSchedule: Hashable, Sendable {
     package var after: [TransferID] = []
 
     package init() {}
+
+    /// The zone of its windows and times of day, see ``TimeWindows/timeZone``.
+    package var timeZone: String? {
+        get { daily?.timeZone ?? windows?.timeZone }
+        set {
+            daily?.timeZone = newValue
+            windows?.timeZone = newValue
+        }
+    }
 
     /// The place of a failure among those of one due run: 1 for its first attempt. 0 = none failed.
     ///

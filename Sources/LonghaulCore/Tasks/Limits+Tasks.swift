@@ -17,7 +17,9 @@ extension Limits {
     package static let dailyMaximumSeconds: Double = 15 * 86_400
     /// The longest delay of a task that was put off.
     package static let deferralMaximumSeconds: Double = 15 * 60
-    /// Hosts that run for tasks at the same time.
+    /// A job that was stopped begins again when what it requires has not changed for so long.
+    package static let taskSettleSeconds: Double = 5
+    /// Hosts that run for tasks at the same time; what a client asks for now comes on top.
     package static let taskLaunchesAtOnce = 16
     /// Due tasks that one decision reads; the next one follows at once.
     package static let tasksPerDecision = 256

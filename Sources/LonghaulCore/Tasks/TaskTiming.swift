@@ -188,6 +188,24 @@ extension TaskTiming {
         waivesAt = waivesAt.map { max($0 + -jump, dueAt) }
     }
 
+    /// The rules of a zone have changed, or the machine is in another one: a run that waits for a
+    /// time of day waits for the moment that the same words mean now. One that is due stays due.
+    ///
+    /// - Returns: Whether the moment is another one.
+    package mutating func followZone(
+        of request: TaskRequest, now: Timestamp, _ time: LocalTime
+    ) -> Bool {
+        guard let job = request.job, let daily = job.daily, dueAt > now, dueAt < .distantFuture,
+            deferrals == 0, failures == 0 || !job.isTriedAgain(afterFailures: failures),
+            daily.last(upTo: dueAt, time) != dueAt
+        else { return false }
+        dueAt = daily.next(after: max(now, request.earliestBegin ?? now) + -0.001, time)
+        assert(dueAt > now + -1, "the run of a time that has passed is not due again")
+        mayBeginAt = dueAt
+        waivesAt = request.preferencesEnd(due: dueAt)
+        return true
+    }
+
     /// A client has ended the delays of its host: what waits for a back-off is due. Preferences
     /// count until the end of its window, to which the back-off had added.
     package mutating func forgive(_ repetition: TaskRepetition?, now: Timestamp) {

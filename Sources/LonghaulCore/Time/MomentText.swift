@@ -53,12 +53,13 @@ package enum MomentText {
         return candidate
     }
 
-    /// Offsets a day before and a day after enclose any change in between.
+    /// Offsets before and after enclose any change in between, see
+    /// ``LocalTime/first(day:minute:)``.
     private static func instant(
         ofLocal local: Timestamp, secondsFromUTC: (Timestamp) -> Int
     ) -> Timestamp {
-        let before = Double(secondsFromUTC(local + -86_400))
-        let after = Double(secondsFromUTC(local + 86_400))
+        let before = Double(secondsFromUTC(local + -2 * 86_400))
+        let after = Double(secondsFromUTC(local + 2 * 86_400))
         let fits = [before, after].map { local + -$0 }.sorted().first { guess in
             guess + Double(secondsFromUTC(guess)) == local
         }

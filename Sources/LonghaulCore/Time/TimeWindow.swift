@@ -40,7 +40,7 @@ public struct TimeWindow: Hashable, Sendable {
     package func phase(at now: Timestamp, _ time: LocalTime) -> Phase {
         let today = time.day(of: now)
         var closed: Timestamp?
-        for day in (today - 2)...(today + 2) {
+        for day in LocalTime.week(around: today) {
             let (opens, closes) = occurrence(on: day, time)
             if now < opens {
                 return Phase(isOpen: false, since: closed ?? opens + -86_400, until: opens)
@@ -48,8 +48,8 @@ public struct TimeWindow: Hashable, Sendable {
             if now < closes { return Phase(isOpen: true, since: opens, until: closes) }
             closed = closes
         }
-        // No zone moves a day's window beyond the day after tomorrow.
-        preconditionFailure("a window opens every day")
+        // The rules of the zone contradict themselves.
+        return Phase(isOpen: false, since: now, until: now + 86_400)
     }
 
     /// The one that opens on a day (counted from 1970-01-01, local).
@@ -76,9 +76,28 @@ extension TimeWindow: CustomStringConvertible {
 package struct LocalTime: Sendable {
     /// How far local time is ahead of UTC at a moment.
     package var secondsFromUTC: @Sendable (Timestamp) -> Int
+    /// The rules of zones by the words of a `TZ` variable, `nil` = the machine's own zone. Without
+    /// an answer these rules serve.
+    private let zones: @Sendable (String?) -> (@Sendable (Timestamp) -> Int)?
+    /// Another number whenever the rules of a zone have changed.
+    package let changes: @Sendable () -> Int
 
-    package init(secondsFromUTC: @escaping @Sendable (Timestamp) -> Int) {
+    package init(
+        secondsFromUTC: @escaping @Sendable (Timestamp) -> Int,
+        zones: @escaping @Sendable (String?) -> (@Sendable (Timestamp) -> Int)? = { _ in nil },
+        changes: @escaping @Sendable () -> Int = { 0 }
+    ) {
         self.secondsFromUTC = secondsFromUTC
+        self.zones = zones
+        self.changes = changes
+    }
+
+    /// The rules of the zone in which times of day were said.
+    ///
+    /// - Parameter words: `nil` = that of the machine.
+    package func inZone(_ words: String?) -> LocalTime {
+        guard let rules = zones(words) else { return self }
+        return LocalTime(secondsFromUTC: rules, zones: zones, changes: changes)
     }
 
     package static let utc = LocalTime { _ in 0 }
@@ -93,6 +112,10 @@ package struct LocalTime: Sendable {
         wall(time).milliseconds.flooredDivision(by: 86_400_000).quotient
     }
 
+    /// Days of which one before and one after any moment of a day is a Monday, and so on, also in a
+    /// zone that moves its clocks by two days (``ZoneRules/offsetMaximum`` in both directions).
+    static func week(around day: Int64) -> ClosedRange<Int64> { (day - 11)...(day + 11) }
+
     /// `HH:MM`
     package func clock(_ time: Timestamp) -> String {
         let minutes = wall(time).milliseconds.flooredDivision(by: 86_400_000).remainder / 60_000
@@ -102,9 +125,9 @@ package struct LocalTime: Sendable {
     /// The first moment of a day at which the clock shows this time or a later one.
     package func first(day: Int64, minute: Int) -> Timestamp {
         let shown = Timestamp(milliseconds: day * 86_400_000 + Int64(minute) * 60_000)
-        // Offsets a day before and a day after enclose any change in between.
-        let before = secondsFromUTC(shown + -86_400)
-        let after = secondsFromUTC(shown + 86_400)
+        // Offsets before and after enclose any change in between: none has more than 26 hours.
+        let before = secondsFromUTC(shown + -2 * 86_400)
+        let after = secondsFromUTC(shown + 2 * 86_400)
         if before == after { return shown + -Double(before) }
         let guesses = [max(before, after), min(before, after)].map { shown + -Double($0) }
         if let exact = guesses.first(where: { wall($0) == shown }) { return exact }

@@ -11,6 +11,9 @@ public struct TimeWindows: Hashable, Sendable {
     }
 
     private let parts: [Part]
+    /// The zone in which the times are meant, as a `TZ` variable names it; `nil` = that of the
+    /// machine. A window that is recorded without one gets that of the process, where it has one.
+    public var timeZone: String?
     /// So many seconds later than the clock says each window opens, see ``StartSpread``; of a
     /// window that is not twice as long, the rest of the division by half its length.
     package var delay: Double = 0
@@ -36,23 +39,30 @@ public struct TimeWindows: Hashable, Sendable {
 
     /// Reads ``stored``.
     package init?(stored text: String) {
-        let halves = text.split(separator: "+", omittingEmptySubsequences: false)
+        let mark = text.utf8.firstIndex(of: UInt8(ascii: "@"))
+        let halves = text[..<(mark ?? text.endIndex)].split(
+            separator: "+", omittingEmptySubsequences: false)
         guard (1...2).contains(halves.count) else { return nil }
         self.init(parsing: halves[0])
+        timeZone = mark.map { String(text[text.utf8.index(after: $0)...]) }
         if halves.count == 1 { return }
         guard let seconds = Int(halves[1]), seconds >= 0 else { return nil }
         delay = Double(seconds)
     }
 
-    /// The text with the delay: `22:00-06:00+1080`.
-    package var stored: String { delay == 0 ? description : "\(description)+\(Int(delay))" }
+    /// The text with the delay and the zone: `22:00-06:00+1080@Europe/Berlin`.
+    package var stored: String {
+        let delayed = delay == 0 ? description : "\(description)+\(Int(delay))"
+        return delayed + (timeZone.map { "@\($0)" } ?? "")
+    }
 
     /// The relation to the present moment. Windows that are always open close when the moment is
     /// looked at next, some days from now.
     package func phase(at now: Timestamp, _ time: LocalTime) -> TimeWindow.Phase {
+        let time = time.inZone(timeZone)
         let today = time.day(of: now)
         var closed: Timestamp?
-        for (first, closes) in occurrences(in: (today - 8)...(today + 8), time) {
+        for (first, closes) in occurrences(in: LocalTime.week(around: today), time) {
             let opens = first + delay.truncatingRemainder(dividingBy: (closes - first) / 2)
             if now < opens {
                 return TimeWindow.Phase(
@@ -63,7 +73,8 @@ public struct TimeWindows: Hashable, Sendable {
             }
             closed = closes
         }
-        preconditionFailure("a window opens every week")
+        // The rules of the zone contradict themselves.
+        return TimeWindow.Phase(isOpen: false, since: now, until: now + 86_400)
     }
 
     /// The windows of these days (counted from 1970-01-01, local) in order, those that touch as

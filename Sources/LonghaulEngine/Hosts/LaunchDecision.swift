@@ -23,7 +23,8 @@ struct LaunchDecision {
         var placesLeft = snapshot.placesForTasks
         for due in plan.due {
             guard let settings = snapshot.settings[due.host] else { continue }
-            if due.session == nil {
+            // What a client asks for now is not held up by what it may be there to end.
+            if due.session == nil, !due.tasks.contains(where: \.isUrgent) {
                 // The others are decided about when a launch has ended.
                 if placesLeft <= 0 { continue }
                 placesLeft -= 1
@@ -172,6 +173,8 @@ struct RunningTask {
 package struct HostOutlook: Hashable, Sendable {
     /// A launch is being made or runs.
     package var isBusy = false
+    /// A launch of a host is among these. A run of a job may last for ever, and needs no engine.
+    package var isBusyWithHosts = false
     /// When the next one is due by the clock.
     package var nextLaunch: Timestamp?
     /// Requests wait, for a moment, a condition or a trigger.

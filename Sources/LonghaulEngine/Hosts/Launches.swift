@@ -87,6 +87,7 @@ struct Launches {
             }
             // A requirement may have gone while a process was made.
             expireTasks(conditions, now: now)
+            if tasks.hasOtherZones(conditions.time) { isStale = true }
             let isDue = decision.nextCheck.map { $0 <= now.wall } ?? false
             if isStale || isDue, !isPending, !outcome.mayHaveIntents {
                 try decide(conditions, isLeaving: isLeaving, now: now)
@@ -436,7 +437,9 @@ struct Launches {
 
     func outlook(in conditions: Conditions) -> HostOutlook {
         HostOutlook(
-            isBusy: !launches.isEmpty, nextLaunch: decision.nextLaunch,
+            isBusy: !launches.isEmpty,
+            isBusyWithHosts: launches.values.contains { $0.job == nil },
+            nextLaunch: decision.nextLaunch,
             hasPendingTasks: tasks.head.hasPending, triggers: tasks.head.triggers,
             interest: interest,
             keepsAwake: launches.values.contains { $0.keepsAwake(in: conditions) })

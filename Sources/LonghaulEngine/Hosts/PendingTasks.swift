@@ -13,8 +13,12 @@ struct PendingTasks {
     /// The conditions of the last decision.
     private var seen = Conditions()
     private var machine = MachineFacts()
+    /// Conditions that have just changed, until they have settled.
+    private var settling: [Settling] = []
     /// Transfers are on the wire; tasks were found since they began.
     private var (hasTransfers, hasSeenTransfers) = (false, false)
+    /// The changes of time zones at the last decision; `nil` = there was none.
+    private var zoneChanges: Int?
     /// Conditions or the machine have changed since the world was compared.
     private var isWorldStale = true
 
@@ -28,6 +32,11 @@ struct PendingTasks {
     }
 
     mutating func conditionsChanged() { isWorldStale = true }
+
+    /// Times of day may mean other moments than at the last decision.
+    func hasOtherZones(_ time: LocalTime) -> Bool {
+        zoneChanges.map { $0 != time.changes() } ?? false
+    }
 
     /// Returns whether there were none before.
     mutating func transfersBegin() -> Bool {
@@ -47,8 +56,13 @@ struct PendingTasks {
         // A condition without interest is not read for a while, which is no change.
         let known = conditions.completed(by: seen)
         let changed = Self.changed(seen, known)
+        settle(Self.changed(seen, known, areKnown: true), now: now.monotonic)
+        let settling = settling
+        var settled: Instant?
         let world = WorldFacts(conditions, machine)
         let wasFirst = isFirst
+        let zones = snapshot.time.changes()
+        let hasOtherZones = zones != zoneChanges
         let comparesWorld = isWorldStale
         let wakes = hasTransfers && !hasSeenTransfers
         var found: [StoredTask] = []
@@ -60,6 +74,7 @@ struct PendingTasks {
                 try tasks.releaseAll()
                 try tasks.follow(now: now.wall)
             }
+            if hasOtherZones { try tasks.followZones(now: now.wall, snapshot.time) }
             // A request that stands since now compares with what it finds.
             let standing = tx.standingTasks
             let isUnknown = try !standing.isEmpty() && standing.world() == nil
@@ -74,7 +89,7 @@ struct PendingTasks {
                 // A condition that has not been read yet is not known to hold.
                 conditions.hasSeen(key.interest) && key.gate(in: snapshot, now: now.wall).isOpen
             }
-            found = loaded.due
+            (found, settled) = try Self.settled(loaded.due, settling, tasks)
             requested = []
             for task in try tasks.simulated() where task.launch == nil {
                 if found.contains(where: { $0.id == task.id }) { continue }
@@ -85,14 +100,45 @@ struct PendingTasks {
         if loaded.holdsBack, let settled = snapshot.networkSettlesAt, settled > now.wall {
             loaded.next = min(loaded.next ?? settled, settled)
         }
+        if let settled {
+            let at = now.wall + (settled - now.monotonic)
+            loaded.next = min(loaded.next ?? at, at)
+        }
         // The committed values alone count.
         head = loaded
         self.requested = requested
         isFirst = false
+        zoneChanges = zones
         isWorldStale = false
         hasSeenTransfers = hasTransfers
         seen = known
         return found
+    }
+
+    private typealias Settling = (what: ConditionNeeds, until: Instant)
+
+    /// A job that was stopped does not begin again while its conditions come and go.
+    ///
+    /// - Returns: The tasks that begin, and when the first of the others may.
+    private static func settled(
+        _ due: [StoredTask], _ settling: [Settling], _ tasks: TaskQueue
+    ) throws -> ([StoredTask], Instant?) {
+        var first: Instant?
+        let begins = try due.filter { task in
+            let until = settling.filter { !$0.what.isDisjoint(with: task.eligibility.interest) }
+                .map(\.until).max()
+            guard let until, try tasks.wasStopped(task) else { return true }
+            first = min(first ?? until, until)
+            return false
+        }
+        return (begins, first)
+    }
+
+    private mutating func settle(_ changed: ConditionNeeds, now: Instant) {
+        settling.removeAll { $0.until <= now }
+        if !changed.isEmpty {
+            settling.append((changed, now + Limits.taskSettleSeconds))
+        }
     }
 
     /// Without standing requests nothing is remembered: the next one compares with what it finds.
@@ -111,14 +157,19 @@ struct PendingTasks {
         if new != old { try standing.setWorld(new) }
     }
 
-    private static func changed(_ old: Conditions, _ new: Conditions) -> ConditionNeeds {
-        ConditionNeeds(
-            power: old.power.value != new.power.value,
-            unmetered: old.network.value != new.network.value,
-            idle: old.isIdle.value != new.isIdle.value,
-            network: old.network.value != new.network.value,
-            battery: old.battery.value != new.battery.value ? 1 : nil,
-            fullPower: old.savesPower.value != new.savesPower.value)
+    /// - Parameter areKnown: What was unknown before does not count.
+    private static func changed(
+        _ old: Conditions, _ new: Conditions, areKnown: Bool = false
+    ) -> ConditionNeeds {
+        func isOther<Value: Equatable>(_ old: Value?, _ new: Value?) -> Bool {
+            old != new && !(areKnown && old == nil)
+        }
+        let isOtherNetwork = isOther(old.network.value, new.network.value)
+        return ConditionNeeds(
+            power: isOther(old.power.value, new.power.value), unmetered: isOtherNetwork,
+            idle: isOther(old.isIdle.value, new.isIdle.value), network: isOtherNetwork,
+            battery: isOther(old.battery.value, new.battery.value) ? 1 : nil,
+            fullPower: isOther(old.savesPower.value, new.savesPower.value))
     }
 }
 

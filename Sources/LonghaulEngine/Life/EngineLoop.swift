@@ -93,7 +93,7 @@ package final class EngineLoop: Sendable {
         let engine = Engine(
             store: store, epoch: epoch, files: files, wire: wire, hosts: hosts, times: times,
             policy: SchedulerPolicy(limits: stopConditions.tuning.limits),
-            scope: stopConditions.scope, time: LocalTime(secondsFromUTC: LocalClock.secondsFromUTC),
+            scope: stopConditions.scope, time: LocalTime.ofProcess,
             watching: ConditionNeeds(), seed: random.next())
         engine.adjust(stopConditions.tuning)
         engine.bootID = bootID
@@ -242,7 +242,7 @@ package final class EngineLoop: Sendable {
                 if let error = engine.commitError { throw error }
                 // `run` waits for the hosts that it has started, within the budget of each.
                 let waits =
-                    stopConditions.untilDrained && reason != .signal && last.hosts.isBusy
+                    stopConditions.untilDrained && reason != .signal && last.hosts.isBusyWithHosts
                 if last.isQuiet, !waits { return reason }
                 messages = mailbox.take(within: 0.5)
                 continue
@@ -273,7 +273,8 @@ extension EngineLoop {
                 // The clock, power and the network may have changed.
                 inputs += [.machine(machine), .wake]
             case .adjust(let tuning): life.adjust(tuning)
-            case .leave: watch.reason = watch.reason ?? .signal
+            // Also where it waits for hosts after the end of its time.
+            case .leave: watch.reason = .signal
             }
         }
         return inputs

@@ -131,8 +131,12 @@ private struct JobDefinition: Codable {
     var window: String?
     var prefers: String?
     var isDiscretionary: Bool?
+    /// The first time of day; ``minutes`` has all where there are several.
     var minute: Int?
+    var minutes: [Int]?
     var days: Int?
+    /// The zone of times of day and windows; `nil` = the machine's.
+    var timeZone: String?
     var retries: Int?
     var after: [Int64]?
 
@@ -140,7 +144,9 @@ private struct JobDefinition: Codable {
         window = schedule.windows?.description
         prefers = schedule.prefers?.names.joined(separator: ",")
         isDiscretionary = schedule.isDiscretionary ? true : nil
-        minute = schedule.daily?.minute
+        minute = schedule.daily?.minutes.first
+        minutes = schedule.daily.flatMap { $0.minutes.count > 1 ? $0.minutes : nil }
+        timeZone = schedule.timeZone
         days = schedule.daily?.days.bits
         retries = schedule.retries
         after = schedule.after.isEmpty ? nil : schedule.after.map(\.rawValue)
@@ -152,8 +158,11 @@ private struct JobDefinition: Codable {
         schedule.prefers = prefers.flatMap { ConditionNeeds(parsing: $0) }
         schedule.isDiscretionary = isDiscretionary == true
         schedule.daily = minute.map { minute in
-            DailyMoment(minute: minute, days: days.flatMap(Weekdays.init(storedBits:)) ?? .all)
+            DailyMoment(
+                minutes: [minute] + (minutes ?? []),
+                days: days.flatMap(Weekdays.init(storedBits:)) ?? .all)
         }
+        schedule.timeZone = timeZone
         schedule.retries = retries
         schedule.after = (after ?? []).map(TransferID.init(rawValue:))
         return schedule

@@ -63,6 +63,17 @@ struct TaskRunRows: ConnectionRows {
                 + "AND reason = ?2)", launch, RunReason.asked.rawValue) ?? false
     }
 
+    /// True if the last run was stopped since a requirement was lost.
+    func wasStopped(_ task: StoredTask) throws -> Bool {
+        let last = try connection.first(
+            """
+            SELECT expiration FROM taskRun INDEXED BY taskRunByTask WHERE host = ?1 \
+            AND identifier = ?2 ORDER BY id DESC LIMIT 1
+            """, task.host, task.request.identifier
+        ) { $0.optionalText(0) }
+        return last == ExpirationReason.requirement.rawValue
+    }
+
     private func forgetOld(of task: StoredTask) throws {
         try connection.run(
             """

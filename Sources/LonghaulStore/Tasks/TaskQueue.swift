@@ -200,7 +200,13 @@ package struct TaskQueue {
             """)
     }
 
-    /// Conditions have changed: what was put off comes at once if it waits for one of them.
+    /// The last run of a job was stopped since a requirement was lost, and it comes again.
+    package func wasStopped(_ task: StoredTask) throws -> Bool {
+        try task.request.job != nil && task.timing.deferrals > 0 && runs.wasStopped(task)
+    }
+
+    /// Conditions have changed: what was put off comes at once if it waits for one of them. A job
+    /// that was stopped has its pause, which grows: the condition may come and go.
     package func returnDeferred(_ hasChanged: (EligibilityKey) -> Bool, now: Timestamp) throws {
         let found = try connection.all(
             TaskColumns.select
@@ -208,6 +214,7 @@ package struct TaskQueue {
                 + "AND failures = 0",
             read: TaskColumns.read)
         for task in found where task.readyAt > now && hasChanged(task.eligibility) {
+            if try wasStopped(task) { continue }
             try connection.run(
                 """
                 UPDATE task SET readyAt = ?2, dueAt = ?2, mayBeginAt = ?2, writtenAt = ?2 \
@@ -223,6 +230,23 @@ package struct TaskQueue {
         let ahead = try connection.all(
             TaskColumns.select + " WHERE writtenAt > ?1", now, read: TaskColumns.read)
         for task in ahead { try rows.write(TaskTiming(task, at: now), of: task.id, now: now) }
+    }
+}
+
+extension TaskQueue {
+    /// The rules of zones have changed: what waits for a time of day, or for the opening of a
+    /// window, is considered anew by its words.
+    package func followZones(now: Timestamp, _ time: LocalTime) throws {
+        try releaseAll()
+        let daily = try connection.all(
+            TaskColumns.select
+                + " WHERE launch IS NULL AND instr(definition, '\"minute\"') > 0",
+            read: TaskColumns.read)
+        for task in daily {
+            var timing = task.timing
+            guard timing.followZone(of: task.request, now: now, time) else { continue }
+            try rows.write(timing, of: task.id, now: now)
+        }
     }
 }
 

@@ -62,6 +62,59 @@ import Testing
         #expect(daily.next(after: first, Self.berlin) == (try moment("2026-10-26T01:30:00Z")))
     }
 
+    @Test func severalTimesOfDayAreMetInOrder() throws {
+        let daily = try #require(DailyMoment(parsing: "14:30,02:30,02:30"))
+        #expect(daily.times == "02:30,14:30")
+        var moments: [String] = []
+        var now = Self.noon
+        for _ in 1...3 {
+            now = daily.next(after: now, .utc)
+            moments.append(RFC3339.format(now))
+            #expect(daily.last(upTo: now, .utc) == now)
+        }
+        #expect(
+            moments.map { String($0.dropFirst(8).prefix(8)) } == [
+                "26T14:30", "27T02:30", "27T14:30",
+            ])
+        for bad in ["", ",", "02:30,", "02:30;03:00", "24:00", "2:30", "02:30, 03:00"] {
+            #expect(DailyMoment(parsing: bad) == nil, "\(bad)")
+        }
+    }
+
+    /// A machine in another zone keeps the words, not the moment. What is due stays due.
+    @Test func aMovedMachineKeepsTheWords() throws {
+        let request = job { $0.job?.daily = DailyMoment(parsing: "08:00") }
+        var timing = TaskTiming(request, replacing: nil, place: 0, now: Self.noon)
+        let east = LocalTime { _ in 9 * 3600 }
+        #expect(timing.followZone(of: request, now: Self.noon, .utc) == false)
+        #expect(timing.followZone(of: request, now: Self.noon, east) == true)
+        #expect(timing.dueAt == (try moment("2026-11-26T23:00:00Z")))
+        #expect(timing.followZone(of: request, now: Self.noon, east) == false)
+        let due = timing
+        #expect(timing.followZone(of: request, now: timing.dueAt + 1, .utc) == false)
+        #expect(timing == due)
+        timing.deferrals = 1
+        #expect(timing.followZone(of: request, now: Self.noon, .utc) == false)
+    }
+
+    /// What TZ strings reach: by 24 hours and 59 minutes, in both directions.
+    @Test(arguments: [
+        (-89_940, 89_940), (89_940, -89_940), (93_540, -89_940), (-93_540, 93_540), (0, 0),
+    ])
+    func aZoneThatMovesByDaysHasItsTimes(before: Int, after: Int) throws {
+        let zone = LocalTime { $0 < Self.noon ? before : after }
+        for days in ["Mon-Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] {
+            let among = try #require(Weekdays(parsing: days))
+            let daily = DailyMoment(minute: 510, days: among)
+            let windows = try #require(TimeWindows(parsing: "\(days) 08:30-09:30"))
+            for hours in -250...250 {
+                let now = Self.noon + Double(hours) * Self.hour
+                #expect(daily.last(upTo: now, zone) <= now && daily.next(after: now, zone) > now)
+                #expect(windows.phase(at: now, zone).until > now)
+            }
+        }
+    }
+
     /// The machine is off in the night: the run is made up for once, and the next one is as ever.
     @Test func aNightWithoutTheMachineIsMadeUpFor() throws {
         let request = job { $0.job?.daily = DailyMoment(parsing: "02:30") }

@@ -13,6 +13,9 @@ struct JobAdd: ConsoleCommand {
             external power, an unmetered network and an idle machine, or what --prefer says; at \
             the end of the tolerance it runs without them. The first run is due at once.
 
+            Times of day are those of TZ, or without it of the machine's zone, also where that \
+            changes.
+
             The events of --on are online, network-change, power, battery, resume, boot and mount.
 
               longhaul job add backup --every 1d --require power -- restic backup docs
@@ -38,8 +41,10 @@ struct JobAdd: ConsoleCommand {
             "How much earlier than that a run may come (default: half).", valueName: "duration"))
     var tolerance: String?
 
-    @Option(help: ArgumentHelp("Repeat it at this time of day: 02:30.", valueName: "hh:mm"))
-    var at: String?
+    @Option(
+        help: ArgumentHelp(
+            "Repeat it at this time of day: 02:30 (a list, repeatable).", valueName: "hh:mm"))
+    var at: [String] = []
 
     @Option(help: ArgumentHelp("Only on these days: Mon-Fri or Sat,Sun.", valueName: "days"))
     var days: String?
@@ -61,8 +66,8 @@ struct JobAdd: ConsoleCommand {
         if tolerance != nil, every == nil {
             throw ValidationError("--tolerance is a part of --every")
         }
-        if days != nil, at == nil { throw ValidationError("--days is a part of --at") }
-        if [every != nil, at != nil, !events.isEmpty].count(where: { $0 }) > 1 {
+        if days != nil, at.isEmpty { throw ValidationError("--days is a part of --at") }
+        if [every != nil, !at.isEmpty, !events.isEmpty].count(where: { $0 }) > 1 {
             throw ValidationError("--every, --at and --on exclude each other")
         }
     }
@@ -73,7 +78,10 @@ struct JobAdd: ConsoleCommand {
         if let every {
             request.repetition = try OptionText.repetition(every: every, tolerance: tolerance)
         }
-        if let at { request.job?.daily = try OptionText.daily(at, days: days, "--at") }
+        if !at.isEmpty {
+            let times = at.joined(separator: ",")
+            request.job?.daily = try OptionText.daily(times, days: days, "--at")
+        }
         if !events.isEmpty { request.triggers = try OptionText.triggers(events, "--on") }
         return request
     }
