@@ -65,12 +65,11 @@ struct TaskRunRows: ConnectionRows {
 
     /// True if the last run was stopped since a requirement was lost.
     func wasStopped(_ task: StoredTask) throws -> Bool {
-        let last = try connection.first(
+        let last: String? = try connection.value(
             """
             SELECT expiration FROM taskRun INDEXED BY taskRunByTask WHERE host = ?1 \
             AND identifier = ?2 ORDER BY id DESC LIMIT 1
-            """, task.host, task.request.identifier
-        ) { $0.optionalText(0) }
+            """, task.host, task.request.identifier)
         return last == ExpirationReason.requirement.rawValue
     }
 
