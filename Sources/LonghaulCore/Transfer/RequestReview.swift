@@ -97,13 +97,8 @@ extension ReviewedChange {
 }
 
 extension HeaderFields.Field {
-    /// A page's own URL may carry a signature.
-    fileprivate var isSecret: Bool {
-        if name.equalsIgnoringCase("referer") {
-            return value.utf8.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "@") }
-        }
-        return !HeaderFields.mayGoElsewhere(name)
-    }
+    /// Another origin may not have the value as it stands.
+    fileprivate var isSecret: Bool { forElsewhere(at: nil)?.value != value }
 }
 
 extension HTTPAuthentication {
