@@ -46,11 +46,12 @@ done = api.get_download(download.gid)
 assert done.total_length == done.completed_length == 102400, done.total_length
 assert done.files[0].path.name == "by-aria2p.bin"
 
-names = set()
+names = []
 while "aria2.onDownloadComplete" not in names:
     notice = json.loads(socket.recv())
-    names.add(notice["method"])
+    names.append(notice["method"])
     assert notice["params"][0]["gid"] == download.gid, notice
+assert names == ["aria2.onDownloadStart", "aria2.onDownloadComplete"], names
 
 slow = api.add_uris([slow_url], options={"max-download-limit": "1K", "split": "2"})
 until("active", lambda: api.get_download(slow.gid).is_active)

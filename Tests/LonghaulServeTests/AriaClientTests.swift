@@ -187,6 +187,9 @@ import Testing
         #expect(try path(#""split":"1""#) == "")
         #expect(try path(#""out":"b.bin""#) == .string(home.file("b.bin")))
         #expect(try path(#""out":"old.bin","allow-overwrite":"true""#) == "")
+        // What is not overwritten is given another name, as with aria2.
+        let free = home.file("old (1).bin")
+        #expect(try path(#""out":"old.bin","allow-overwrite":"false""#) == .string(free))
         try await served.stop()
     }
 }
