@@ -176,7 +176,9 @@ import Testing
     /// Clients delete the path that is told: it is never that of another file.
     @Test func onlyAnOwnFileIsTold() async throws {
         let home = try LonghaulHome()
-        try Data("mine".utf8).write(to: URL(filePath: home.file("old.bin")))
+        for name in ["old.bin", "kept.bin"] {
+            try Data("mine".utf8).write(to: URL(filePath: home.file(name)))
+        }
         let served = try await ServedHome.start(home)
         func path(_ options: String) throws -> JSONValue {
             let gid = try served.call(
@@ -188,8 +190,8 @@ import Testing
         #expect(try path(#""out":"b.bin""#) == .string(home.file("b.bin")))
         #expect(try path(#""out":"old.bin","allow-overwrite":"true""#) == "")
         // What is not overwritten is given another name, as with aria2.
-        let free = home.file("old (1).bin")
-        #expect(try path(#""out":"old.bin","allow-overwrite":"false""#) == .string(free))
+        let free = home.file("kept (1).bin")
+        #expect(try path(#""out":"kept.bin","allow-overwrite":"false""#) == .string(free))
         try await served.stop()
     }
 }
