@@ -41,6 +41,21 @@ struct StandardInputTests {
         #expect(snapshots(home.state).isEmpty)
     }
 
+    /// Nothing is recorded, and no empty file is sent.
+    @Test(arguments: [("<&-", "closed"), ("<.", "a directory"), ("0>/dev/null", "closed")])
+    func whatCannotBeReadIsRefused(_ how: String, _ word: String) async throws {
+        let home = try LonghaulHome()
+        let shell = home.through(["/bin/sh", "-c", "exec \"$@\" \(how)", "sh"])
+        for options in [["--no-start"], ["--wait"]] {
+            let result = try await shell.start(
+                ["upload", "-", "http://127.0.0.1:1/a"] + options
+            ).wait()
+            #expect(result.status == 64 && result.errors.contains(word), "\(result)")
+        }
+        #expect(snapshots(home.state).isEmpty)
+        #expect(try await home.run("list", "--all", "--json").rows.isEmpty)
+    }
+
     /// A tus server makes a resource there.
     @Test func aResourceNeedsNoName() async throws {
         let home = try LonghaulHome()

@@ -89,6 +89,10 @@ struct Snapshots {
         for index: Int, of prepared: PreparedRequests, _ validator: inout RequestValidator,
         _ copying: (String, Int64) -> Void
     ) throws(LonghaulError) {
+        if let defect = CommandStream.standardInputDefect {
+            throw LonghaulError(
+                .invalidRequest, "standard input cannot be read: \(defect); give a file or a pipe")
+        }
         do throws(SystemFailure) {
             let file = try directory.create()
             prepared.snapshots.append(file)

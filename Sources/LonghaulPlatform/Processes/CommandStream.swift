@@ -23,11 +23,11 @@ package enum CommandStream {
     }
 
     /// If a standard stream is closed, the next opened file would get its number, and the output
-    /// meant for the stream.
+    /// meant for the stream. In place of standard input there is nothing to read, as before.
     package static func fillStandardStreams() {
         for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) < 0 {
             // open(2) takes the lowest free number.
-            _ = Glibc.open("/dev/null", O_RDWR)
+            _ = Glibc.open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDWR)
             filled.add(1 << Int(descriptor), ordering: .relaxed)
         }
     }
@@ -38,6 +38,14 @@ package enum CommandStream {
     /// The command was started without this standard stream.
     package static func wasClosed(_ descriptor: Int32) -> Bool {
         filled.load(ordering: .relaxed) & 1 << Int(descriptor) != 0
+    }
+
+    /// Why nothing can be read from standard input; `nil` = it can be read.
+    package static var standardInputDefect: String? {
+        let flags = fcntl(STDIN_FILENO, F_GETFL)
+        if flags < 0 || flags & O_ACCMODE == O_WRONLY { return "it is closed" }
+        let facts = try? stat.of(descriptor: STDIN_FILENO, path: "")
+        return facts.map { $0.st_mode & S_IFMT == S_IFDIR } == true ? "it is a directory" : nil
     }
 
     /// A regular file can be read without waiting.
