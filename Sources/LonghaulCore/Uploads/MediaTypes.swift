@@ -1,4 +1,5 @@
-/// Media types by the endings of file names, from a list that the system keeps. Pure.
+/// Media types by the endings of file names, from a list that the system keeps, or from a built-in
+/// one of common types. Pure.
 package struct MediaTypes: Sendable {
     /// Endings in lower case, without their dot.
     private var types: [String: String] = [:]
@@ -41,6 +42,98 @@ package struct MediaTypes: Sendable {
         }
         return nil
     }
+}
+
+extension MediaTypes {
+    /// Types of names that people send, for a system without a list (containers have none): as the
+    /// list of Debian (package `media-types`) has them.
+    package static let common = MediaTypes(
+        mimeTypes: Array(
+            """
+            application/epub+zip epub
+            application/gzip gz tgz
+            application/java-archive jar
+            application/json json map
+            application/jsonl jsonl
+            application/msword doc
+            application/ogg ogx
+            application/pdf pdf
+            application/postscript ps eps
+            application/rtf rtf
+            application/sql sql
+            application/vnd.android.package-archive apk
+            application/vnd.debian.binary-package deb
+            application/vnd.ms-excel xls
+            application/vnd.ms-powerpoint ppt
+            application/vnd.oasis.opendocument.presentation odp
+            application/vnd.oasis.opendocument.spreadsheet ods
+            application/vnd.oasis.opendocument.text odt
+            application/vnd.openxmlformats-officedocument.presentationml.presentation pptx
+            application/vnd.openxmlformats-officedocument.spreadsheetml.sheet xlsx
+            application/vnd.openxmlformats-officedocument.wordprocessingml.document docx
+            application/vnd.sqlite3 sqlite sqlite3 db
+            application/wasm wasm
+            application/x-7z-compressed 7z
+            application/x-bzip2 bz2
+            application/x-iso9660-image iso
+            application/x-rar-compressed rar
+            application/x-rpm rpm
+            application/x-sh sh
+            application/x-tar tar
+            application/x-xz xz txz
+            application/xhtml+xml xhtml
+            application/xml xml xsl xsd
+            application/yaml yaml yml
+            application/zip zip
+            application/zstd zst
+            audio/aac aac
+            audio/flac flac
+            audio/midi mid midi
+            audio/mp4 m4a m4b
+            audio/mpeg mp3
+            audio/ogg ogg oga opus
+            audio/x-wav wav
+            font/otf otf
+            font/ttf ttf
+            font/woff woff
+            font/woff2 woff2
+            image/avif avif
+            image/bmp bmp
+            image/gif gif
+            image/heic heic
+            image/heif heif
+            image/jpeg jpg jpeg jpe
+            image/jxl jxl
+            image/png png
+            image/svg+xml svg svgz
+            image/tiff tif tiff
+            image/webp webp
+            image/x-adobe-dng dng
+            image/x-canon-cr2 cr2
+            image/x-icon ico
+            image/x-nikon-nef nef
+            image/x-sony-arw arw
+            message/rfc822 eml
+            text/calendar ics
+            text/css css
+            text/csv csv
+            text/html html htm
+            text/javascript js mjs
+            text/markdown md markdown
+            text/plain txt text log conf
+            text/tab-separated-values tsv
+            text/vcard vcf
+            video/3gpp 3gp
+            video/mp2t ts m2ts mts
+            video/mp4 mp4 m4v
+            video/mpeg mpg mpeg
+            video/ogg ogv
+            video/quicktime mov qt
+            video/webm webm
+            video/x-matroska mkv
+            video/x-ms-wmv wmv
+            video/x-msvideo avi
+            """.utf8))
 }
 
 extension UploadJob {

@@ -157,12 +157,14 @@ extension MediaTypes {
     package static let system = MediaTypes(
         mimeTypes: "/etc/mime.types", globs: "/usr/share/mime/globs2")
 
-    /// Reads the first of the two files that is there; without both no name has a type.
-    init(mimeTypes: String, globs: String) {
+    /// Reads the first of the two files that is there; without both, the common types count.
+    package init(mimeTypes: String, globs: String) {
         if let text = try? TextFile.read(mimeTypes) {
             self.init(mimeTypes: text)
+        } else if let text = try? TextFile.read(globs) {
+            self.init(globs: text)
         } else {
-            self.init(globs: (try? TextFile.read(globs)) ?? [])
+            self = .common
         }
     }
 }
