@@ -25,6 +25,8 @@ dropped. Buckets are written NAME-NUMBER, several with a dot between them:
     timeout-N    the first request that creates (1), sends (2), lists (3) or completes (4) is
                  answered with 400 RequestTimeout
     region-N     the bucket is in eu-west-N: answered with 301
+    endless-N    N lists have the first part alone, and say that more follow
+    bare-N       an object with a field of a digest is refused, N times
     deny-N       N requests are answered with 403, a code and a message
 
 As Amazon does, it refuses a part whose request describes the object.
@@ -237,6 +239,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         data = self.body()
         fields = {"ETag": '"%s"' % hashlib.md5(data).hexdigest()}
         wanted = self.headers.get("x-amz-checksum-sha256")
+        if wanted and self.happens("bare", self.knobs.get("bare", 0)):
+            return self.error(400, "InvalidArgument", "Unsupported header 'x-amz-checksum-sha256'")
         if wanted:
             told = base64.b64encode(hashlib.sha256(data).digest()).decode()
             if told != wanted:
@@ -316,6 +320,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             numbers = sorted(n for n in upload.parts if n >= first)
         page = numbers[:self.knobs.get("page", 1000)]
         is_cut = len(page) < len(numbers)
+        if self.happens("endless", self.knobs.get("endless", 0)):
+            is_cut, page = True, sorted(upload.parts)[:1]
         text = "<ListPartsResult><IsTruncated>%s</IsTruncated>" % str(is_cut).lower()
         if is_cut:
             text += "<NextPartNumberMarker>%d</NextPartNumberMarker>" % page[-1]

@@ -18,6 +18,9 @@ DIRECTORY/log has a line of JSON for each request. Paths: /plain/NAME (PUT, POST
     append=N        the most bytes of one request, always; told by OPTIONS where options=1
     options=1       OPTIONS tells Upload-Limit (of the version that is spoken) or Tus-Version, with the
                     extension termination
+    checksum=1      OPTIONS tells the extension checksum, and pieces are compared (tus)
+    damage=N        the first byte of the first N pieces is damaged on its way (tus)
+    proxy=N         a PATCH of more than N bytes is answered with 413, always, as by a proxy
     keeps=1         OPTIONS does not tell that extension (tus)
     ignore=1        another version of the draft is ignored: the request is a plain one
     least=N         the smallest file of a resumable upload, told by OPTIONS where options=1
@@ -67,6 +70,7 @@ class Resource:
         self.file += "-" + str(time.monotonic_ns())
         open(self.file, "wb").close()
         self.conflicts_left = int(query.get("conflict", "0"))
+        self.damages_left = int(query.get("damage", "0"))
 
     def conflicts(self):
         self.conflicts_left -= 1
@@ -212,8 +216,11 @@ class Connection(threading.Thread):
                 told = ["creation"]
                 told += ["creation-with-upload"] if "carry" in query else []
                 told += [] if "keeps" in query else ["termination"]
-                fields = {"Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0",
-                          "Tus-Extension": ", ".join(told)}
+                if "checksum" in query:
+                    told += ["checksum"]
+                    fields["Tus-Checksum-Algorithm"] = "md5,sha1"
+                fields.update({"Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0",
+                               "Tus-Extension": ", ".join(told)})
             elif query.get("options") and kind == "ietf":
                 return self.limits(query)
             return self.answer(204 if fields else 405, fields)
@@ -349,6 +356,8 @@ class Connection(threading.Thread):
                 fields["Upload-Complete"] = "?1" if resource.complete else "?0"
             return self.answer(204 if not tus else 200, fields)
         offset = int(self.headers["upload-offset"])
+        if self.length > int(query.get("proxy", 1 << 60)):
+            return self.answer(413)
         if resource.conflicts():
             return self.answer(409, {**common, "Upload-Offset": resource.offset})
         if offset != resource.offset:
@@ -362,6 +371,9 @@ class Connection(threading.Thread):
         with open(resource.file, "r+b") as file:
             file.seek(offset)
             self.receive(file, query, resource.path, moved)
+            if not self.is_sound(file, resource, offset):
+                resource.offset = offset
+                return self.answer(460, common)
         if resource.offset == resource.length:
             resource.finish()
         if resource.complete:
@@ -370,6 +382,21 @@ class Connection(threading.Thread):
             if once(query, "lost", resource.path):
                 raise Closed
         self.answer(204, {**common, "Upload-Offset": resource.offset})
+
+    def is_sound(self, file, resource, offset):
+        """Damages the piece that has come, and compares it with its digest."""
+        if resource.damages_left > 0 and self.length > 0:
+            resource.damages_left -= 1
+            file.seek(offset)
+            byte = file.read(1)
+            file.seek(offset)
+            file.write(bytes([byte[0] ^ 1]))
+        if "checksum" not in resource.query or "upload-checksum" not in self.headers:
+            return True
+        algorithm, told = self.headers["upload-checksum"].split(" ")
+        file.seek(offset)
+        data = file.read(self.length)
+        return base64.b64encode(hashlib.new(algorithm, data).digest()).decode() == told
 
 
 listener = socket.create_server(("127.0.0.1", int(sys.argv[2])), backlog=128)

@@ -16,6 +16,9 @@ package enum Limits {
     package static let uploadBeginSeconds: Double = 60
     /// The sizes of parts that S3 takes (Amazon S3 User Guide, "Multipart upload limits").
     package static let uploadPartBytes: ClosedRange<Int64> = 5 << 20...5 << 30
+    /// The sizes of requests into which uploads by tus and the draft may be cut. The least also
+    /// holds after refusals for the length.
+    package static let uploadPieceBytes: ClosedRange<Int64> = 64 << 10...5 << 30
     /// Parts of an S3 upload that are listed at a time: their text is not longer than what is kept
     /// of an answer.
     package static let uploadPartsListed = 100

@@ -176,7 +176,46 @@ struct S3UploadTests {
         try site.isWhole()
     }
 
+    /// The right ones in the environment of `set --url` stay, whatever the default profile has.
+    @Test func keysOfAChangeStay() async throws {
+        let site = try await Site()
+        var words = site.upload(to: "b", "--wait", "-q")
+        words[4] = "key:wrong"
+        #expect(try await site.home.start(words).wait().status == 1)
+        _ = try site.home.scratch.directory(".aws")
+        try site.home.scratch.write(
+            "[default]\naws_access_key_id=key\naws_secret_access_key=old\n",
+            to: ".aws/credentials")
+        let keys = ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"]
+        let url = site.server.url("b/a")
+        let change = try await site.home.with(keys).run("set", "1", "--url", url)
+        #expect(change.status == 0, "\(change.errors)")
+        #expect(try await site.home.run("resume", "1", "--no-start").status == 0)
+        let run = try await site.home.run("run")
+        #expect(run.status == 0, "\(run)")
+        try site.isWhole()
+    }
+
     // MARK: - After a break
+
+    /// A list of parts that never ends, and a server that knows no digests.
+    @Test func listsWithoutAnEndAreGivenUp() async throws {
+        let site = try await Site()
+        try await site.wait(for: "lost-2.endless-2")
+        #expect(try await site.shown["restarts"] == 1)
+    }
+
+    @Test func anObjectGoesWithoutItsDigest() async throws {
+        let site = try await Site()
+        let small = Representation(size: 1000, seed: 1)
+        try small.write(to: site.home.file("source"))
+        let words = site.upload(
+            to: "bare-1", "--wait", "-q", "--checksum", "sha256:\(small.sha256)")
+        let result = try await site.home.start(words).wait()
+        #expect(result.status == 0, "\(result.errors)")
+        try small.verify(file: site.server.file("a"))
+        #expect(try site.server.log.count == 2)
+    }
 
     /// Buckets, and the parts that are sent twice because the server does not have them.
     @Test(

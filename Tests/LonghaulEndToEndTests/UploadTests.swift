@@ -57,8 +57,7 @@ struct UploadTests {
         Case("plain/a?redirect=303", "--protocol", "post", to: "POST", status: 1),
         Case("plain/a?redirect=303&late=1", "--protocol", "put", to: "PUT", status: 1),
         Case("plain/a?redirect=303&late=1", to: "\(silence) PUT", status: 1),
-        Case("tus/a?redirect=303", "--protocol", "tus", to: "POST", status: 1),
-        Case("ietf/a", "--protocol", "ietf", to: silence, status: 1),
+        Case("tus/a?redirect=303", "--protocol", "tus", to: "OPTIONS POST", status: 1),
         Case("ietf/a", "--protocol", "ietf", "--method", "put", to: silence, status: 1),
     ]
 
@@ -87,6 +86,10 @@ struct UploadTests {
                     to: "\(ask) PATCH PATCH"),
             ]
         } + [
+            Case("ietf/a", "--protocol", "ietf", to: "\(silence) POST PATCH"),
+            Case(
+                "ietf/a?options=1&proxy=3000000", "--protocol", "ietf",
+                to: "OPTIONS POST PATCH PATCH PATCH"),
             Case("ietf/a?cut=3000000", to: "\(silence) PUT HEAD PATCH"),
             Case("ietf/a?lost=1", to: "\(silence) PUT HEAD"),
             Case("ietf/a?no104=1&cut=3000000", to: "\(silence) PUT PUT"),
@@ -100,19 +103,32 @@ struct UploadTests {
             Case("ietf/a?options=1&version=6&ignore=1", to: "\(silence) POST PATCH"),
             Case(
                 "ietf/a?options=1&version=6&ignore=1&least=9000000", to: "\(silence) PUT"),
-            Case("tus/a", "--protocol", "tus", to: "POST PATCH"),
+            Case("tus/a", "--protocol", "tus", to: "OPTIONS POST PATCH"),
             Case("tus/a?options=1", to: "OPTIONS POST PATCH"),
-            Case("tus/a?cut=3000000", "--protocol", "tus", to: "POST PATCH HEAD PATCH"),
-            Case("tus/a?lost=1", "--protocol", "tus", to: "POST PATCH HEAD"),
-            Case("tus/a?cut=3000000&back=100000", "--protocol", "tus", to: "POST PATCH HEAD PATCH"),
+            Case(
+                "tus/a?proxy=3000000", "--protocol", "tus", to: "OPTIONS POST PATCH PATCH PATCH"),
+            Case(
+                "tus/a", "--protocol", "tus", "--part-size", "2M",
+                to: "OPTIONS POST PATCH PATCH PATCH"),
+            Case("tus/a?options=1&checksum=1&damage=1", to: "OPTIONS POST PATCH HEAD PATCH"),
+            Case(
+                "tus/a?options=1&checksum=1&damage=2", "--protocol", "tus", "--part-size", "3M",
+                to: "OPTIONS POST PATCH HEAD PATCH HEAD PATCH PATCH"),
+            Case("tus/a?cut=3000000", "--protocol", "tus", to: "OPTIONS POST PATCH HEAD PATCH"),
+            Case("tus/a?lost=1", "--protocol", "tus", to: "OPTIONS POST PATCH HEAD"),
+            Case(
+                "tus/a?cut=3000000&back=100000", "--protocol", "tus",
+                to: "OPTIONS POST PATCH HEAD PATCH"),
             Case(
                 "tus/a?cut=3000000&beyond=9000000", "--protocol", "tus",
-                to: "POST PATCH HEAD POST PATCH"),
-            Case("tus/a?cut=3000000&gone=1", "--protocol", "tus", to: "POST PATCH HEAD POST PATCH"),
-            Case("tus/a?conflict=1", "--protocol", "tus", to: "POST PATCH HEAD HEAD PATCH"),
+                to: "OPTIONS POST PATCH HEAD POST PATCH"),
+            Case(
+                "tus/a?cut=3000000&gone=1", "--protocol", "tus",
+                to: "OPTIONS POST PATCH HEAD POST PATCH"),
+            Case("tus/a?conflict=1", "--protocol", "tus", to: "OPTIONS POST PATCH HEAD HEAD PATCH"),
             Case(
                 "tus/a?cut=3000000&expired=1", "--protocol", "tus",
-                to: "POST PATCH HEAD POST PATCH"),
+                to: "OPTIONS POST PATCH HEAD POST PATCH"),
             Case("tus/a?options=1&carry=9000000", "--repeatable", to: "OPTIONS POST PATCH"),
         ]
 
@@ -120,7 +136,7 @@ struct UploadTests {
     static let conflicting = ["ietf", "tus"].map { way in
         Case(
             "\(way)/a?options=1&conflict=5", "--protocol", way,
-            to: (way == "ietf" ? "OPTIONS " : "") + "POST PATCH HEAD"
+            to: "OPTIONS POST PATCH HEAD"
                 + String(repeating: " HEAD PATCH", count: 5))
     }
 

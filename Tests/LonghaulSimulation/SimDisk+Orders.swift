@@ -8,7 +8,7 @@ extension SimDisk {
         switch order {
         case .prepare(let fetch, _, _), .reserve(let fetch, _), .truncate(let fetch, _),
             .sync(let fetch, _, _, _), .verify(let fetch, _, _, _), .close(let fetch, _),
-            .fill(let fetch, _), .openSource(let fetch, _, _):
+            .fill(let fetch, _), .openSource(let fetch, _, _), .digest(let fetch, _, _):
             fetch
         case .secure, .publish, .copy, .delete: nil
         }
@@ -30,6 +30,10 @@ extension SimDisk {
         case .sync(let fetch, let token, _, _): sync(fetch, token)
         case .verify(let fetch, let wanted, let length, let destination):
             verify(fetch, wanted, length, destination)
+        // The simulated servers of tus offer no checksums.
+        case .digest(let fetch, _, let algorithm):
+            let digest = Checksum(algorithm: algorithm, hex: "00")
+            outcomes.append((fetch, .digested(digest)))
         case .secure(let batch):
             for (fetch, length) in batch { secure(fetch, length) }
         case .publish(let batch): publish(batch)

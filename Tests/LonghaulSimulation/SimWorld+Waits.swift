@@ -161,7 +161,8 @@ extension SimWorld {
         let opening = disk.orders.compactMap { order in
             switch order {
             case .prepare(let fetch, _, _), .openSource(let fetch, _, _): fetch
-            case .reserve, .truncate, .sync, .verify, .secure, .publish, .fill, .copy, .close,
+            case .reserve, .truncate, .sync, .verify, .digest, .secure, .publish, .fill, .copy,
+                .close,
                 .delete:
                 nil
             }

@@ -150,7 +150,7 @@ extension SimWorld {
                 ledger.lastSync[fetch] = now.monotonic
                 ledger.dueSince[fetch] = nil
             case .prepareFailed, .reserved, .reserveFailed, .truncateFailed, .head, .progress,
-                .ended, .verified, .mismatched, .verifyFailed, .secured, .secureFailed,
+                .ended, .verified, .mismatched, .verifyFailed, .digested, .secured, .secureFailed,
                 .published, .occupied, .publishFailed, .foundPublished, .displaced, .filled,
                 .fillFailed, .copied, .copyFailed, .handedOut, .handOutFailed, .leave,
                 .tick, .opened, .interim:
@@ -188,7 +188,8 @@ extension SimWorld {
         disk.orders.contains { order in
             switch order {
             case .sync(fetch, _, _, _), .truncate(fetch, _): true
-            case .prepare, .openSource, .reserve, .truncate, .sync, .verify, .secure, .publish,
+            case .prepare, .openSource, .reserve, .truncate, .sync, .verify, .digest, .secure,
+                .publish,
                 .fill, .copy, .close, .delete:
                 false
             }

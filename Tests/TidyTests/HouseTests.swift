@@ -48,7 +48,7 @@ import Testing
 
     private static let records: Set<String> = [
         "FetchState", "SetCommand", "StoredTask", "Transfer", "TransferChange", "TransferOptions",
-        "TransferWork", "UploadState",
+        "TransferWork", "UploadOptions", "UploadState",
     ]
 
     @Test func typesOwnFewThings() {

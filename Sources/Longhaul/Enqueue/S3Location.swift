@@ -133,6 +133,14 @@ struct S3Location {
     /// The environment has keys of its own, or names the profile that has them.
     var namesKeys: Bool { variable("AWS_ACCESS_KEY_ID") != nil || namedProfile != nil }
 
+    /// The keys that the environment has or names; `nil` = there are none.
+    var namedKeys: S3FoundKeys? {
+        if !namesKeys { return nil }
+        var request = TransferRequest(url: "", destination: .file(""))
+        request.options.upload = UploadOptions()
+        return (try? withKeys(request)).map { S3FoundKeys(of: $0.options) }
+    }
+
     private func profile() throws(LonghaulError) -> S3Profile {
         S3Profile(
             name: namedProfile ?? "default",
@@ -161,5 +169,24 @@ struct S3Location {
             throw LonghaulError(
                 .unauthorized, "\(error.said(of: profile)); set AWS_PROFILE to one that is there")
         }
+    }
+}
+
+/// What the requests of an upload to S3 are signed with.
+struct S3FoundKeys: Equatable, Sendable {
+    private let user: String?
+    private let token: String?
+    private let profile: S3Profile?
+
+    init(of options: TransferOptions) {
+        user = options.user
+        token = options.headers[S3Keys.tokenField]
+        profile = options.upload?.profile
+    }
+
+    func apply(to options: inout TransferOptions) {
+        options.user = user
+        options.headers[S3Keys.tokenField] = token
+        options.upload?.profile = profile
     }
 }

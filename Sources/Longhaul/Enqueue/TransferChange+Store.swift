@@ -3,9 +3,10 @@ internal import LonghaulStore
 
 extension TransferChange {
     /// The change in the store's form: the URL with its origin, and the options as an edit.
-    func inStore() throws(LonghaulError) -> RequestChange {
+    func inStore(now: Timestamp) throws(LonghaulError) -> RequestChange {
         var change = RequestChange()
         let object = try s3Object()
+        let keys = url != nil && object == nil && user == nil ? S3Location().namedKeys : nil
         if let url = object?.url ?? url {
             change.url = (url, try TransferChange.parse(url).origin)
         }
@@ -31,7 +32,10 @@ extension TransferChange {
         change.editOptions = { options throws(LonghaulError) in
             options.headers = options.headers.changed(by: checked.headers)
             if checked.url != nil { options.upload?.askedURL = nil }
+            let before = S3FoundKeys(of: options)
             try object?.apply(to: &options)
+            if options.upload?.isSigned == true { keys?.apply(to: &options) }
+            if S3FoundKeys(of: options) != before { options.upload?.keysChosenAt = now }
         }
         change.finish = { request throws(LonghaulError) in
             if checked.url != nil { request = UploadPlace.named(request) }
@@ -100,8 +104,7 @@ private struct S3Object: Sendable {
         try UploadValidator.checkTakesS3(upload)
         switch keyed {
         case .success(let found):
-            options.user = found.options.user
-            options.headers[S3Keys.tokenField] = found.options.headers[S3Keys.tokenField]
+            S3FoundKeys(of: found.options).apply(to: &options)
             upload.profile = found.options.upload?.profile
         case .failure(let problem):
             let hasKeys = options.user != nil || upload.profile != nil

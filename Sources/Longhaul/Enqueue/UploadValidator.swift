@@ -92,6 +92,12 @@ enum UploadValidator {
         // A separate upload has a line of its own, so that it equals no other.
         let own = request.options.onDuplicate == .separate ? "\(UInt64.random(in: 0 ... .max))" : ""
         var lines = [own, request.session, way, upload.formField ?? "", source, request.url]
+        if let fields = upload.formFields {
+            // A number: the values are secrets, and this text is kept.
+            var hash = FNV1a()
+            for field in fields { hash.mix("\(field.name)=\(field.value)\n") }
+            lines.append("\(hash.value)")
+        }
         if upload.namesItsPlace {
             return Reservation(lines.joined(separator: "\n"), version: version)
         }
@@ -115,6 +121,9 @@ enum UploadValidator {
                 throw LonghaulError(.invalidRequest, "the name of the form's field is empty")
             }
         }
+        if upload.formFields != nil, upload.formField == nil {
+            throw LonghaulError(.invalidRequest, "fields of a form go with --form NAME")
+        }
         switch (upload.uploadProtocol, upload.method) {
         case (.put, .post), (.post, .put):
             throw LonghaulError(
@@ -127,8 +136,16 @@ enum UploadValidator {
             throw LonghaulError(
                 .invalidRequest, "an upload to S3 has no query and no method of its own")
         }
-        if let partSize = upload.partSize, !Limits.uploadPartBytes.contains(partSize) {
-            throw LonghaulError(.invalidRequest, "a part of an upload to S3 has 5 MiB to 5 GiB")
+        if let partSize = upload.partSize {
+            let sizes =
+                upload.isSigned ? Limits.uploadPartBytes : Limits.uploadPieceBytes
+            if !sizes.contains(partSize) {
+                throw LonghaulError(
+                    .invalidRequest,
+                    upload.isSigned
+                        ? "a part of an upload to S3 has 5 MiB to 5 GiB"
+                        : "a part of an upload has 64 KiB to 5 GiB")
+            }
         }
         if let type = upload.contentType,
             (try? HeaderFields.Field(parsing: "Content-Type: \(type)")) == nil || type.isEmpty
@@ -143,7 +160,7 @@ enum UploadValidator {
         if let problem = file.problem { throw LonghaulError(.invalidRequest, problem) }
         let isPlain =
             upload.uploadProtocol == .auto && upload.method == nil && upload.formField == nil
-            && upload.contentType == nil && upload.partSize == nil
+            && upload.contentType == nil && upload.partSize == nil && upload.formFields == nil
         if !isPlain {
             throw LonghaulError(
                 .invalidRequest,

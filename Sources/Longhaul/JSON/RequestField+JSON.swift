@@ -26,6 +26,17 @@ extension JSONScanner {
                 }
             }
             return .headers(fields)
+        case .pairs:
+            if isString() || isArray() { return try input(.list, key) }
+            var texts: [String] = []
+            try object { name, scanner in
+                // The name would end at its first equals sign.
+                if name.contains("=") {
+                    throw LonghaulError.usage("\(key): a name has an equals sign in it")
+                }
+                texts.append("\(name)=\(try scanner.string())")
+            }
+            return .texts(texts)
         case .json: return .text(try raw())
         }
     }

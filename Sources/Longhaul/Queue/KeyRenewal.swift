@@ -6,31 +6,25 @@ struct KeyRenewal {
     let queue: TransferQueue
 
     /// Signed uploads whose keys were refused get those of this environment. A profile stays unless
-    /// the environment names keys or another one.
+    /// the environment names keys or another one, and so do keys that `set` has given meanwhile.
     func renew(_ selection: TransferSelection) throws(LonghaulError) {
         let location = S3Location()
         for transfer in try failed(selection) {
             guard var upload = transfer.options.upload, upload.isSigned,
                 transfer.state == .failed,
                 [.unauthorized, .forbidden].contains(transfer.error?.code),
-                location.namesKeys || transfer.options.user != nil
+                location.namesKeys || transfer.options.user != nil && !transfer.hasNewKeys
             else { continue }
             var request = TransferRequest(url: transfer.url, destination: .file(""))
             upload.profile = nil
             request.options.upload = upload
             // Without any, the transfer says again what is wrong with its own.
-            guard let found = try? location.withKeys(request).options else { continue }
-            let token = found.headers[S3Keys.tokenField]
-            let isSame =
-                found.user == transfer.options.user
-                && found.upload?.profile == transfer.options.upload?.profile
-                && token == transfer.options.headers[S3Keys.tokenField]
-            if isSame { continue }
+            guard let found = try? location.withKeys(request),
+                S3FoundKeys(of: found.options) != S3FoundKeys(of: transfer.options)
+            else { continue }
             var change = RequestChange()
             change.editOptions = { options throws(LonghaulError) in
-                options.user = found.user
-                options.headers[S3Keys.tokenField] = token
-                options.upload?.profile = found.upload?.profile
+                S3FoundKeys(of: found.options).apply(to: &options)
             }
             try queue.store.wants.change(transfer.id, change, now: queue.now)
         }
@@ -46,5 +40,13 @@ struct KeyRenewal {
         case .all: break
         }
         return try queue.transfers(filter)
+    }
+}
+
+extension Transfer {
+    /// `set` has given it keys since others were refused.
+    fileprivate var hasNewKeys: Bool {
+        guard let chosen = options.upload?.keysChosenAt, let finishedAt else { return false }
+        return chosen >= finishedAt
     }
 }

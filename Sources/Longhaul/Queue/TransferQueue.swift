@@ -162,7 +162,7 @@ public final class TransferQueue: Sendable {
     ///   have; `unauthorized` where there are no keys for S3; `storeUnavailable`. Then nothing is
     ///   changed.
     public func change(_ id: TransferID, _ change: TransferChange) throws(LonghaulError) {
-        try store.wants.change(id, try change.inStore(), now: now)
+        try store.wants.change(id, try change.inStore(now: now), now: now)
         WakeChannel.poke(directory)
     }
 

@@ -21,7 +21,7 @@ struct FieldOptions<Scope: FieldScope>: ParsableArguments, CustomReflectable {
             case .flag:
                 let isGiven = try options.decode(Flag<Bool>.self, forKey: key).wrappedValue
                 if isGiven { given.append((field, .flag(true))) }
-            case .list, .headers:
+            case .list, .headers, .pairs:
                 let texts = try options.decode(Option<[String]>.self, forKey: key).wrappedValue
                 if !texts.isEmpty { given.append((field, .texts(texts))) }
             case .text, .number, .onOff, .duration, .json:
@@ -55,7 +55,7 @@ struct FieldOptions<Scope: FieldScope>: ParsableArguments, CustomReflectable {
         case .flag where Scope.isChange:
             return Flag<Bool?>(name: name, inversion: .prefixedNo, help: help)
         case .flag: return Flag<Bool>(wrappedValue: false, name: name, help: help)
-        case .list, .headers:
+        case .list, .headers, .pairs:
             return Option<[String]>(wrappedValue: [], name: name, help: help)
         case .text, .number, .onOff, .duration, .json:
             return Option<String?>(name: name, help: help, completion: completion)

@@ -38,8 +38,8 @@ extension DownloadMachine {
             if stage == .sharing { failedLocally(fault, context) }
         case .filled(let zeros): filled(zerosFrom: zeros, context)
         case .fillFailed(let fault): fillFailed(fault, context)
-        // Whose copy it was is not the fetch's affair; the other two are of uploads.
-        case .copied, .copyFailed, .opened, .interim: break
+        // Whose copy it was is not the fetch's affair; the others are of uploads.
+        case .copied, .copyFailed, .opened, .interim, .digested: break
         case .leave(let departure): depart(departure, context)
         }
     }

@@ -29,6 +29,8 @@ package enum FetchEvent: Sendable {
     /// The digest is not the expected one; the file is now at `keptAt`.
     case mismatched(Checksum, actual: String, keptAt: String)
     case verifyFailed(LocalFault)
+    /// The digest of the piece that was asked for.
+    case digested(Checksum)
     case secured
     case secureFailed(LocalFault)
     case published(path: String)
@@ -74,7 +76,7 @@ extension FetchEvent {
         case .published, .occupied, .publishFailed, .displaced: .publishing
         case .prepared, .prepareFailed, .reserved, .reserveFailed, .truncated, .truncateFailed,
             .head, .progress, .ended, .synced, .opened, .interim, .syncFailed, .verified,
-            .mismatched, .verifyFailed,
+            .mismatched, .verifyFailed, .digested,
             .foundPublished, .filled, .fillFailed, .handedOut, .handOutFailed, .leave,
             .tick:
             nil

@@ -60,6 +60,8 @@ package enum FetchEffect: Sendable {
     /// cache.
     case sync(token: Int64, digests: [Checksum.Algorithm], through: Int64)
     case verify([Checksum], length: Int64)
+    /// Read a piece of the open source and tell its digest.
+    case digest(Range<Int64>, Checksum.Algorithm)
     /// Make the whole file durable; batched with others.
     case secure(length: Int64)
     /// Fill the empty part file with a copy of this one, if it is still what it was.

@@ -7,6 +7,8 @@ package struct UploadMachine: Sendable {
         case opening(leaving: FetchLeaving?)
         /// The source is compared with its digest. Nothing has been asked yet.
         case checking
+        /// The bytes of the next request are read for their digest. Nothing is out.
+        indirect case digesting(UploadExchange)
         /// At least one request is out, or is about to be.
         case conversing
         /// A part was refused again: those that are out come to their ends, and nothing is asked.
@@ -28,7 +30,7 @@ package struct UploadMachine: Sendable {
     var stage: FetchStage {
         switch state {
         case .opening: .preparing
-        case .checking: .checking
+        case .checking, .digesting: .checking
         case .conversing, .draining: .moving
         case .leaving: .settling
         case .left: .left
@@ -39,7 +41,7 @@ package struct UploadMachine: Sendable {
         switch state {
         case .opening(let leaving), .left(let leaving): leaving
         case .leaving(let leaving, _): leaving
-        case .checking, .conversing, .draining: nil
+        case .checking, .digesting, .conversing, .draining: nil
         }
     }
 
@@ -96,8 +98,9 @@ package struct UploadMachine: Sendable {
             if state != .checking { return }
             leave(.fail(UploadFailure.otherSource(expected, actual).error), context)
         case .verifyFailed(let fault):
-            if state != .checking { return }
+            if stage != .checking { return }
             leave(wire.frame.target.leaving(afterSource: fault, bytesKept: held), context)
+        case .digested(let digest): digested(digest, context)
         case .progress, .prepared, .reserved, .reserveFailed, .truncated, .truncateFailed, .synced,
             .syncFailed, .secured, .secureFailed, .published, .occupied, .publishFailed,
             .displaced, .foundPublished, .filled, .fillFailed, .copied, .copyFailed, .handedOut,
@@ -193,9 +196,25 @@ package struct UploadMachine: Sendable {
             if upload?.forbids(exchange) == true {
                 return leave(.fail(UploadFailure.unknownEnd(nil).error), context)
             }
+            if let algorithm = exchange.digest {
+                state = .digesting(exchange)
+                wire.frame.step.effects.append(.digest(exchange.range, algorithm))
+                return
+            }
             wire.send(exchange, at: context.now)
         }
         if wire.requests.isEmpty { complete(nil, [], context) }
+    }
+
+    /// The digest that the next request waits for. A request is the same only with its digest.
+    private mutating func digested(_ digest: Checksum, _ context: FetchContext) {
+        guard case .digesting(let exchange) = state else { return }
+        state = .conversing
+        let complete = exchange.told(digest)
+        if wire.isRepeated(complete) {
+            return leave(after: wire.lastFailure ?? UploadFailure.noGain, context)
+        }
+        wire.send(complete, at: context.now)
     }
 
     private func mayAsk(_ context: FetchContext) -> Bool {
@@ -212,9 +231,8 @@ package struct UploadMachine: Sendable {
         if let verdict = wire.verdictOnDirectories(ended, mayMakeThem: stage == .moving) {
             wire.record(verdict, on: request, end, at: context.now.wall)
             wire.frame.save()
-            if stage == .moving, request.exchange.purpose == .makeDirectory,
-                case .failed(let failure) = verdict
-            {
+            let isEnd = request.exchange.purpose == .makeDirectory || !wire.isMakingDirectories
+            if stage == .moving, isEnd, case .failed(let failure) = verdict {
                 return leave(after: failure, context)
             }
             return goOn(context)
@@ -326,7 +344,7 @@ package struct UploadMachine: Sendable {
         case .opening: state = .opening(leaving: reason)
         case .leaving(_, let wasSuperseded):
             state = .leaving(reason, isSuperseded: isSuperseded || wasSuperseded)
-        case .checking, .conversing, .draining:
+        case .checking, .digesting, .conversing, .draining:
             // How long a file needs in one go is known by its throughput, the next time.
             if reason == .requeue, isSendingWhole(once: false) {
                 wire.frame.noteThroughput(context)

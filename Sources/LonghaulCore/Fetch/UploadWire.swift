@@ -156,17 +156,18 @@ struct UploadWire: Sendable {
     }
 
     /// The end of a request to make a directory, or of a PUT that was refused for want of one:
-    /// ``next(_:)`` asks for it. The directories are made once in a run. `nil` = the end is another
-    /// one.
+    /// ``next(_:)`` asks for it. The directories are made once in a run; a PUT that is refused
+    /// again fails for what was said of them. `nil` = the end is another one.
     mutating func verdictOnDirectories(
         _ ended: EndedExchange, mayMakeThem: Bool
     ) -> UploadVerdict? {
         if ended.exchange.purpose == .makeDirectory { return directories?.verdict(on: ended) }
-        guard mayMakeThem, request.options.upload?.createsDirectories == true, directories == nil,
-            state.upload?.progress.isPlain == true, let head = ended.head
+        guard mayMakeThem, request.options.upload?.createsDirectories == true,
+            state.upload?.progress.isPlain == true, let head = ended.head,
+            let missed = MissingDirectories(missedBy: ended.exchange, head)
         else { return nil }
-        directories = MissingDirectories(missedBy: ended.exchange, head)
-        if directories == nil { return nil }
+        if let directories { return directories.refusal.map(UploadVerdict.failed) }
+        directories = missed
         // A PUT that was refused has left nothing.
         frame.bytes.state.upload?.mayHaveArrived = false
         // What made the request fail is mended: it may go out once more in this run.
@@ -174,11 +175,15 @@ struct UploadWire: Sendable {
         return .failed(FailureTable.classify(upload: head).quoting(head, ended.end.answer))
     }
 
+    /// A directory is to be made next.
+    var isMakingDirectories: Bool { directories?.missing != nil }
+
     // MARK: - What the server has
 
     /// Adopts what an answer has told. The caller saves it.
     mutating func absorb(_ conversation: any UploadConversation, _ context: FetchContext) {
         let standing = conversation.standing
+        if standing.isLeftBehind { frame.step.writes.append(.abandonUpload(transfer, state)) }
         frame.bytes.state.upload?.adopt(conversation)
         frame.bytes.state.isPrefetched = false
         if let lost = standing.lost {
@@ -315,7 +320,9 @@ struct ActiveExchange: Sendable {
         var (word, message): (String, String?) = ("completed", nil)
         switch verdict {
         case .goOn, .done:
-            if exchange.purpose == .create, let head, UploadAddress.isDowngrade(in: head) {
+            if exchange.purpose == .create || exchange.purpose == .whole, let head,
+                UploadAddress.isDowngrade(in: head)
+            {
                 message = UploadFailure.hiddenTLS + "; https is used"
             }
         case .askAfter(let failure), .conflict(let failure), .failed(let failure):

@@ -14,6 +14,8 @@ package enum FieldShape: Sendable {
     case list
     /// An object of strings; a repeatable option.
     case headers
+    /// An object of strings, or an array of `NAME=VALUE`; a repeatable option.
+    case pairs
     /// Any JSON.
     case json
 }
@@ -178,6 +180,13 @@ enum Form {
     } read: { input, _, _ in
         guard case .headers(let fields) = input else { return HeaderFields() }
         return HeaderFields(fields)
+    }
+    /// Each text is a name, an equals sign and a value.
+    static let formFields = FieldForm<[FormField]?>(.pairs, "n=v") {
+        $0.map { FieldValue.texts($0.map(\.name)) } ?? FieldValue.unknown
+    } read: { input, source, _ in
+        guard case .texts(let texts) = input, !texts.isEmpty else { return nil }
+        return try texts.map { try OptionText.formField($0, source.name) }
     }
     static let connections = FieldForm(.number, "n", shown, OptionText.connections)
     static let checksum = FieldForm(

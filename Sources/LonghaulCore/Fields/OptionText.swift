@@ -248,6 +248,15 @@ package enum OptionText {
         return ids
     }
 
+    /// The name ends before the first equals sign.
+    static func formField(_ text: String, _ name: String) throws(LonghaulError) -> FormField {
+        guard let mark = text.utf8.firstIndex(of: UInt8(ascii: "=")), mark != text.startIndex else {
+            throw bad(text, name, "a field of a form is NAME=VALUE")
+        }
+        return FormField(
+            name: String(text[..<mark]), value: String(text[text.utf8.index(after: mark)...]))
+    }
+
     /// A value of a type with few of them.
     static func choice<Value: RawRepresentable & CaseIterable>(
         _ text: String, _ name: String

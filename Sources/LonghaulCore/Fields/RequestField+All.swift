@@ -276,6 +276,19 @@ extension RequestField {
             "form", .upload(\.formField), Form.text(.text, "name"), .sending, label: "Form field",
             option: Option("form", .upload, "Send it as this field of a form (POST)")),
         RequestField(
+            "formFields", .upload(\.formFields), Form.formFields, .sending, label: "Form fields",
+            option: Option(
+                "form-field", .upload,
+                "With --form: another field of it, before the file (repeatable)"),
+            check: {
+                let fields = $0 ?? []
+                let bytes = fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+                if fields.contains(where: \.name.isEmpty) { return "a form's field has no name" }
+                return bytes <= Limits.requestHeaderBytes
+                    ? nil
+                    : "the fields of one form are more than \(Limits.requestHeaderBytes) bytes"
+            }),
+        RequestField(
             "contentType", .upload(\.contentType), Form.text(.text, "type"), [.sending, .restated],
             label: "Content type",
             option: Option(
@@ -283,7 +296,9 @@ extension RequestField {
         RequestField(
             "partSize", .upload(\.partSize), Form.size, .sending, label: "Part size",
             option: Option(
-                "part-size", .upload, "Bytes of one part, for S3: 5M to 5G", usual: "8M or more")),
+                "part-size", .upload,
+                "Bytes of one request: of S3 5M to 5G, of tus and IETF 64K to 5G",
+                usual: "of S3 8M or more")),
         RequestField(
             "repeatable", .upload(\.isRepeatable), Form.flag, [.sending, .restated],
             label: "Repeatable",

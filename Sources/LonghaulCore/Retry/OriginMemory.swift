@@ -162,6 +162,10 @@ package enum SpokenUploads: String, Hashable, Sendable {
     case plain
     /// draft-ietf-httpbis-resumable-upload, by interop version.
     case ietf9, ietf8, ietf6
-    /// tus 1.0.0.
+    /// tus 1.0.0, without its extension `checksum`.
     case tus
+    /// tus 1.0.0, with it.
+    case tusWithChecksum
+
+    var isTus: Bool { self == .tus || self == .tusWithChecksum }
 }

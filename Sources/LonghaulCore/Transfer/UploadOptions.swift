@@ -7,6 +7,10 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     /// The file is one part of a `multipart/form-data` body, under this name (RFC 7578). Such an
     /// upload is not resumed: it is sent again where that is allowed.
     public var formField: String?
+    /// Other fields of that form, which come before the file, in this order: S3 ignores fields
+    /// after it (Amazon S3 API Reference, POST Object). Values are secrets: hidden in every output,
+    /// and deleted when the upload completes. `nil` = none.
+    public var formFields: [FormField]?
     /// A POST may be sent again after its answer was lost. A PUT always may (RFC 9110 §9.2.2).
     public var isRepeatable = false
     /// Treatment of a file that is no longer the one that was handed over.
@@ -24,10 +28,11 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     /// §9.3), by the commands of FTP and SFTP. None is ever deleted. Default `false`.
     public var createsDirectories = false
     /// The field `Content-Type`, and the type of the part of a form. Default: that of the file's
-    /// name by the system's list (`/etc/mime.types`) when the upload is recorded, else
-    /// `application/octet-stream`. A header field of the request comes before the list.
+    /// name when the upload is recorded, by the system's list (`/etc/mime.types`) or a built-in
+    /// one, else `application/octet-stream`. A header field of the request comes before the list.
     public var contentType: String?
-    /// Bytes of one part of an S3 multipart upload; `nil` = from the file's length.
+    /// Bytes of one part of an S3 multipart upload (`nil` = from the file's length), or of one
+    /// request by tus or the draft (`nil` = as many as the server takes).
     public var partSize: Int64?
     /// The `s3:` URL that was asked for, where an upload's request has the URL of its object over
     /// HTTP.
@@ -36,6 +41,8 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     package var region: String?
     /// Place of the keys of an upload to S3, unless the options have a user.
     package var profile: S3Profile?
+    /// When `set` has given these keys; `nil` = it has not.
+    package var keysChosenAt: Timestamp?
     /// Version of the file that is sent.
     package var source: SourceVersion?
     /// The file that is sent in place of the user's, where a ``snapshot`` was made.
@@ -63,6 +70,20 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     package var goesOnce: Bool {
         if isRepeatable { return false }
         return formField != nil || method == .post || [.post, .ietf].contains(uploadProtocol)
+    }
+}
+
+/// A text field of a form.
+public struct FormField: Hashable, Codable, Sendable {
+    /// Name of the field, not empty.
+    public var name: String
+    /// Its text, of any characters.
+    public var value: String
+
+    /// A field of these two texts.
+    public init(name: String, value: String) {
+        self.name = name
+        self.value = value
     }
 }
 

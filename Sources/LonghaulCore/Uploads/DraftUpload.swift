@@ -11,10 +11,15 @@ package struct DraftUpload: ResumableUpload {
         package var sentBound: Int64 = 0
         package var mustAsk = false
         var appendLimit: Int64?
+        var pieceLimit: Int64?
+        /// The server has not told that it speaks the draft, which was named: no byte is sent
+        /// before it has made a resource. `nil` = no.
+        var isUntold: Bool?
 
         private enum CodingKeys: String, CodingKey {
             case version = "dialect"
-            case isGuess, isRemembered, address, sentBound, mustAsk, appendLimit
+            case isGuess, isRemembered, address, sentBound, mustAsk, appendLimit, pieceLimit
+            case isUntold
         }
 
         package init(
@@ -86,8 +91,8 @@ package struct DraftUpload: ResumableUpload {
     /// A resource that is made before its bytes are sent cannot be lost with an interim answer. A
     /// small file is sent at once; so is one whose server may not speak the draft.
     private var isCreatedFirst: Bool {
-        if let limit = kept.appendLimit, limit < size { return true }
-        return !kept.isGuess && size > Limits.uploadAtOnceBytes
+        if let limit = kept.isGuess ? kept.appendLimit : pieceMost, limit < size { return true }
+        return kept.isUntold == true || !kept.isGuess && size > Limits.uploadAtOnceBytes
     }
 
     package mutating func begins(_ exchange: UploadExchange) { bytesBegin(exchange) }
@@ -215,6 +220,10 @@ package struct DraftUpload: ResumableUpload {
             kept.isGuess = false
             return .goOn
         }
+        if head.status == 413, !kept.isGuess, kept.address == nil, shortenPiece(after: ended) {
+            standing.mayHaveArrived = false
+            return .goOn
+        }
         return refused(head)
     }
 
@@ -253,7 +262,9 @@ package struct DraftUpload: ResumableUpload {
     }
 
     package mutating func forgetResource() {
+        let pieceLimit = kept.pieceLimit
         kept = Kept(kept.version, appendLimit: kept.appendLimit)
+        kept.pieceLimit = pieceLimit
     }
 }
 

@@ -5,9 +5,9 @@ package struct MissingDirectories: Hashable, Sendable {
     package enum Answer: Hashable, Sendable {
         /// The directory at ``url`` is tried next.
         case goOn
-        /// All directories are there.
+        /// All directories are there, or may be.
         case done
-        /// The server refuses to make them.
+        /// The server refuses to make them, for now or to this user.
         case refused
     }
 
@@ -18,6 +18,11 @@ package struct MissingDirectories: Hashable, Sendable {
     private let lengths: [Int]
     private var index = 0
     private var isDone = false
+    /// The directories above are there, as far as the server tells.
+    private var isDescending = false
+    /// A directory was refused. It may be there all the same: the PUT decides, and where that is
+    /// refused again, this is why.
+    private(set) var refusal: Failure?
 
     /// `nil` where the URL has no directory but the root.
     package init?(of url: String) {
@@ -51,17 +56,25 @@ package struct MissingDirectories: Hashable, Sendable {
     package mutating func answered(_ status: Int) -> Answer {
         switch status {
         // 405: it is there, perhaps as another request has made it meanwhile.
-        case 200...299, 301, 302, 307, 308, 405:
-            isDone = index == 0
-            if isDone { return .done }
-            index -= 1
-            return .goOn
-        case 404, 409:
-            if index + 1 == lengths.count { return .refused }
+        case 200...299, 301, 302, 307, 308, 405: return descend()
+        case 404 where !isDescending, 409 where !isDescending:
+            if index + 1 == lengths.count { return descend() }
             index += 1
             return .goOn
+        // Credentials are wanted, or the same may pass later.
+        case 401, 407, 408, 423, 425, 429: return .refused
+        // Servers refuse so a directory that is there, too.
+        case 400...499, 501: return descend()
         default: return .refused
         }
+    }
+
+    private mutating func descend() -> Answer {
+        isDescending = true
+        isDone = index == 0
+        if isDone { return .done }
+        index -= 1
+        return .goOn
     }
 }
 
@@ -81,8 +94,11 @@ extension MissingDirectories {
                 .transient, LonghaulError(.network, "the request was broken off"))
             return .failed(ended.end.failure.flatMap(FailureTable.classify) ?? failure)
         }
-        if answered(head.status) != .refused { return .goOn }
-        return .failed(FailureTable.classify(directory: head).quoting(head, ended.end.answer))
+        let failure = FailureTable.classify(directory: head).quoting(head, ended.end.answer)
+        let isThere = head.isSuccess || head.status < 400 || head.status == 405
+        let answer = answered(head.status)
+        if !isThere, isDescending { refusal = refusal ?? failure }
+        return answer == .refused ? .failed(failure) : .goOn
     }
 }
 

@@ -62,7 +62,9 @@ extension UploadJob {
         var content = UploadBody.Content(file: 0..<size, pinned: source)
         var type = mediaType
         if let field = options.formField {
-            let form = FormPart(field: field, path: request.sourceName, type: type, source: source)
+            let form = FormPart(
+                field: field, path: request.sourceName, type: type, source: source,
+                after: options.formFields ?? [])
             content.before = form.before
             content.after = form.after
             type = form.contentType
@@ -93,20 +95,27 @@ extension UploadJob {
     }
 }
 
-/// The file as the only part of a form (RFC 7578).
+/// The file as the last part of a form (RFC 7578).
 struct FormPart {
     let before: [UInt8]
     let after: [UInt8]
     let contentType: String
 
-    init(field: String, path name: String, type: String, source: SourceVersion) {
+    init(
+        field: String, path name: String, type: String, source: SourceVersion,
+        after fields: [FormField] = []
+    ) {
         // Made of what no file holds by chance.
         let mark =
             "longhaul-\(String(source.inode, radix: 36))-\(String(source.changed, radix: 36))"
             + "-\(String(source.modified, radix: 36))"
+        func head(_ name: String) -> String {
+            "--\(mark)\r\nContent-Disposition: form-data; name=\"\(FormPart.quoted(name))\""
+        }
+        let others = fields.map { head($0.name) + "\r\n\r\n\($0.value)\r\n" }
         before = Array(
-            ("--\(mark)\r\nContent-Disposition: form-data; name=\"\(FormPart.quoted(field))\"; "
-                + "filename=\"\(FormPart.quoted(name))\"\r\nContent-Type: \(type)\r\n\r\n").utf8)
+            (others.joined() + head(field)
+                + "; filename=\"\(FormPart.quoted(name))\"\r\nContent-Type: \(type)\r\n\r\n").utf8)
         after = Array("\r\n--\(mark)--\r\n".utf8)
         contentType = "multipart/form-data; boundary=\(mark)"
     }

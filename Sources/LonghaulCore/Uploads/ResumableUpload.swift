@@ -5,6 +5,8 @@ protocol ResumableUpload: UploadConversation {
     var kept: Kept { get set }
     /// Header fields of each request.
     var fields: HeaderFields { get }
+    /// Most bytes of one request where neither the user nor the server has a bound.
+    var pieceUsual: Int64? { get }
     /// How the origin is remembered.
     var spoken: SpokenUploads { get }
     /// The request before there is a resource.
@@ -18,13 +20,27 @@ protocol KeptResource: KeptProgress {
     var address: String? { get set }
     var sentBound: Int64 { get set }
     var mustAsk: Bool { get set }
-    /// Most bytes that the server takes in one request.
+    /// Most bytes that the server takes in one request, as it tells.
     var appendLimit: Int64? { get set }
+    /// The same, as refusals (413) have shown: a proxy does not tell its limit.
+    var pieceLimit: Int64? { get set }
 }
+
+/// Bytes of a piece at most after the first refusal for its length: limits of proxies are seldom
+/// higher.
+private let pieceFirstBytes: Int64 = 64 << 20
 
 // MARK: - Requests
 
 extension ResumableUpload {
+    /// Most bytes of the file in one request; `nil` = no matter how many.
+    var pieceMost: Int64? {
+        [kept.appendLimit, kept.pieceLimit, job.options.partSize ?? pieceUsual]
+            .compactMap { $0 }.min()
+    }
+
+    var pieceUsual: Int64? { nil }
+
     func nextRequest() -> UploadExchange {
         guard let address = kept.address else { return first() }
         return kept.mustAsk ? exchange(.ask, "HEAD", at: address) : append(at: address)
@@ -33,7 +49,7 @@ extension ResumableUpload {
     private func append(at address: String) -> UploadExchange {
         let offset = standing.offset
         assert(offset <= size, "the server has no more than there is")
-        let end = min(size, offset.addingClamped(kept.appendLimit ?? .max))
+        let end = min(size, offset.addingClamped(pieceMost ?? .max))
         var exchange = exchange(.append, "PATCH", at: address)
         exchange.range = offset..<end
         exchange.completes = end == size
@@ -120,10 +136,21 @@ extension ResumableUpload {
         case 413 where isTooLong:
             kept.mustAsk = true
             return .conflict(FailureTable.classify(upload: head))
+        // The offset stays: a request that is refused for its length has not brought a byte.
+        case 413 where shortenPiece(after: ended): return .goOn
         default:
             noteBreak(ended)
             return refused(head)
         }
+    }
+
+    /// The request was refused for its length. Returns whether a shorter one may do.
+    mutating func shortenPiece(after ended: EndedExchange) -> Bool {
+        let length = Int64(ended.exchange.range.count)
+        let least = Limits.uploadPieceBytes.lowerBound
+        if length <= least { return false }
+        kept.pieceLimit = max(least, min(length / 2, pieceFirstBytes))
+        return true
     }
 
     // MARK: - Breaks

@@ -85,8 +85,9 @@ enum S3Answer {
         // An answer may be longer than what is kept of it: what is missing is asked for.
         let isCut = rest.firstRange(of: "</ListParts") == nil
         if isCut || MarkupText.element("IsTruncated", in: body) == "true" {
-            guard let last = list.parts.last?.number else { return nil }
-            list.next = last
+            // A page that is complete and has no part is followed by itself.
+            if isCut, list.parts.isEmpty { return nil }
+            list.next = list.parts.last?.number ?? 0
         }
         return list
     }

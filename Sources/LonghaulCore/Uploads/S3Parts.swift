@@ -75,7 +75,9 @@ extension S3Upload.Kept {
             let isWhole = part.size == Int64(parts.range(of: part.number).count)
             if isWhole, !part.tag.isEmpty { acknowledge(part: part.number, tag: part.tag) }
         }
-        listedThrough = list.next
-        mustAsk = list.next != nil
+        // What may follow the last part is not of this file.
+        let next = list.next.flatMap { $0 < parts.count ? $0 : nil }
+        listedThrough = next
+        mustAsk = next != nil
     }
 }

@@ -18,10 +18,13 @@ package struct S3Upload: UploadConversation {
         var begunAt: Timestamp?
         /// The server does not know the upload any more, and may have made the object of it.
         var isForgotten = false
+        /// The server refuses fields of digests; `nil` = it has not so far.
+        var refusesDigests: Bool?
 
         private enum CodingKeys: String, CodingKey {
             case partSize = "appendLimit"
             case address, mustAsk, sentBound, partTags, listedThrough, begunAt, isForgotten
+            case refusesDigests
         }
 
         package init(at address: String? = nil, partSize: Int64? = nil, partTags: [String] = []) {
@@ -77,7 +80,9 @@ package struct S3Upload: UploadConversation {
 
     private func object() -> UploadExchange {
         var exchange = job.whole(isPlain: true)
-        if let checksum = job.request.options.checksum, checksum.algorithm == .sha256,
+        if kept.refusesDigests == true {
+            exchange.headers["Repr-Digest"] = nil
+        } else if let checksum = job.request.options.checksum, checksum.algorithm == .sha256,
             let bytes = Hex.bytes(checksum.hex)
         {
             exchange.headers[S3Upload.digestField] = Base64.encode(bytes)
@@ -192,9 +197,20 @@ package struct S3Upload: UploadConversation {
     private mutating func storedWhole(
         _ ended: EndedExchange, _ head: ResponseHead
     ) -> UploadVerdict {
-        guard head.isSuccess else { return refused(ended, head) }
-        standing.offset = size
-        return .done
+        if head.isSuccess {
+            standing.offset = size
+            return .done
+        }
+        let verdict = refused(ended, head)
+        // Some servers do not know the fields (Backblaze B2: 400, others: 501).
+        if case .failed(let failure) = verdict, failure.kind == .permanent,
+            failure.error.code != .checksumMismatch, [400, 501].contains(head.status),
+            ended.exchange.headers.contains(S3Upload.digestField)
+        {
+            kept.refusesDigests = true
+            return .goOn
+        }
+        return verdict
     }
 
     private mutating func created(_ ended: EndedExchange, _ head: ResponseHead) -> UploadVerdict {
@@ -228,8 +244,13 @@ package struct S3Upload: UploadConversation {
             return .goOn
         }
         guard head.isSuccess else { return .failed(failure(ended, head)) }
-        guard let list = S3Answer.parts(in: answer), list.next ?? .max > kept.listedThrough ?? 0
-        else { return .failed(S3Answer.unreadableList) }
+        guard let list = S3Answer.parts(in: answer) else {
+            return .failed(S3Answer.unreadableList)
+        }
+        guard list.next ?? .max > kept.listedThrough ?? 0 else {
+            standing.isLeftBehind = true
+            return beginAnew("the server's list of parts does not end")
+        }
         kept.compare(with: list, parts)
         return .goOn
     }
@@ -280,7 +301,9 @@ package struct S3Upload: UploadConversation {
     }
 
     package mutating func forgetResource() {
+        let refusesDigests = kept.refusesDigests
         kept = Kept(partSize: kept.partSize)
+        kept.refusesDigests = refusesDigests
     }
 }
 

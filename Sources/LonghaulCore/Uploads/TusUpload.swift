@@ -5,8 +5,12 @@ package struct TusUpload: ResumableUpload {
         package var sentBound: Int64 = 0
         package var mustAsk = false
         var appendLimit: Int64?
+        var pieceLimit: Int64?
         /// A creation may carry bytes (extension `creation-with-upload`).
         var takesBytesAtCreation = false
+        /// The server compares pieces with their digests (extension `checksum`); `nil` = it does
+        /// not.
+        var checksum: Checksum.Algorithm?
         /// Uploads can be deleted (extension `termination`); `nil` = not asked.
         var terminates: Bool?
 
@@ -23,8 +27,19 @@ package struct TusUpload: ResumableUpload {
         init(_ offer: TusOffer, appendLimit: Int64?) {
             self.appendLimit = appendLimit
             takesBytesAtCreation = offer.extensions.contains("creation-with-upload")
+            checksum = offer.checksum
             terminates = offer.extensions.contains("termination")
         }
+    }
+
+    /// What is spoken at a URL that is known to speak tus; `nil` = the server is to be asked what
+    /// it offers.
+    static func start(known: SpokenUploads?) -> UploadProgress? {
+        guard let known, known.isTus else { return nil }
+        var kept = Kept()
+        // Each server that has the extension supports SHA-1 (tus 1.0.0, Checksum).
+        if known == .tusWithChecksum { kept.checksum = .sha1 }
+        return .tus(kept)
     }
 
     package var standing: UploadStanding
@@ -36,7 +51,7 @@ package struct TusUpload: ResumableUpload {
     }
 
     package var progress: UploadProgress { .tus(kept) }
-    var spoken: SpokenUploads { .tus }
+    var spoken: SpokenUploads { kept.checksum == nil ? .tus : .tusWithChecksum }
 
     var fields: HeaderFields {
         var fields = HeaderFields()
@@ -49,17 +64,26 @@ package struct TusUpload: ResumableUpload {
     package func next() -> UploadExchange? {
         if kept.address != nil, !kept.mustAsk, standing.offset >= size { return nil }
         var exchange = nextRequest()
-        if exchange.purpose == .append { exchange.headers["Content-Type"] = TusUpload.bytesType }
+        if exchange.purpose == .append {
+            exchange.headers["Content-Type"] = TusUpload.bytesType
+            exchange.digest = exchange.range.isEmpty ? nil : kept.checksum
+        }
         return exchange
     }
+
+    /// What a damaged byte costs to send again.
+    var pieceUsual: Int64? { kept.checksum == nil ? nil : TusUpload.pieceUsualBytes }
+
+    /// Bytes of a piece that is sent with its digest, unless a user or the server says otherwise.
+    private static let pieceUsualBytes: Int64 = 16 << 20
 
     private static let bytesType = "application/offset+octet-stream"
 
     /// The creation carries the file (tus 1.0.0, Creation With Upload). If its answer is lost, the
     /// server has a whole file that nothing names, and it is sent again: so only where that may be.
     private var isCreatedWhole: Bool {
-        kept.takesBytesAtCreation && job.options.isRepeatable
-            && (1...Limits.uploadAtOnceBytes).contains(size)
+        kept.takesBytesAtCreation && kept.checksum == nil && job.options.isRepeatable
+            && (1...min(pieceMost ?? .max, Limits.uploadAtOnceBytes)).contains(size)
     }
 
     func first() -> UploadExchange {
@@ -109,6 +133,10 @@ package struct TusUpload: ResumableUpload {
             // Servers answer so for an upload that they do not know (tus 1.0.0, HEAD).
             case .ask where head.status == 403: return isUnknownAtServer()
             case .ask: return answered(ended, head)
+            case .append where head.status == TusUpload.mismatchStatus:
+                // The server has dropped the piece. It is sent again with the next attempt.
+                kept.mustAsk = true
+                return .failed(UploadFailure.damaged(head))
             case .append: return appended(ended, head)
             case .discover, .whole, .list, .complete, .abort, .makeDirectory: return .done
             }
@@ -117,9 +145,13 @@ package struct TusUpload: ResumableUpload {
 
     func isComplete(_ head: ResponseHead) -> Bool { true }
 
+    /// "Checksum Mismatch" (tus 1.0.0, Checksum).
+    private static let mismatchStatus = 460
+
     private mutating func createdResource(
         _ ended: EndedExchange, _ head: ResponseHead
     ) -> UploadVerdict {
+        if head.status == 413, shortenPiece(after: ended) { return .goOn }
         guard head.isSuccess else { return refused(head) }
         guard created(ended, head) else { return .failed(UploadFailure.nowhere(head)) }
         // An empty file is complete with its resource.
@@ -134,6 +166,21 @@ package struct TusUpload: ResumableUpload {
     }
 
     package mutating func forgetResource() {
-        kept = Kept(appendLimit: kept.appendLimit)
+        let old = kept
+        kept = Kept(appendLimit: old.appendLimit)
+        kept.pieceLimit = old.pieceLimit
+        kept.checksum = old.checksum
+        kept.terminates = old.terminates
+    }
+}
+
+extension UploadExchange {
+    /// The request with the digest of its bytes (tus 1.0.0, Checksum).
+    func told(_ digest: Checksum) -> UploadExchange {
+        var exchange = self
+        exchange.digest = nil
+        exchange.headers["Upload-Checksum"] =
+            "\(digest.algorithm.rawValue) \(Base64.encode(Hex.bytes(digest.hex) ?? []))"
+        return exchange
     }
 }

@@ -36,6 +36,8 @@ package struct UploadStanding: Sendable {
     package internal(set) var learned: SpokenUploads??
     /// The resource is gone, or cannot be believed: what was sent is lost. This is why.
     package internal(set) var lost: String?
+    /// What was sent is still at the server, and is to be taken away there.
+    package internal(set) var isLeftBehind = false
     /// Another protocol goes on.
     var successor: UploadProgress?
 

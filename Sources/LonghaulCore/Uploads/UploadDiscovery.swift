@@ -28,7 +28,9 @@ package struct UploadDiscovery: UploadConversation {
 
     static func question(_ job: UploadJob, _ version: DraftVersion = .ietf9) -> UploadExchange {
         var exchange = UploadExchange(.discover, "OPTIONS", job.request.url)
-        exchange.headers[DraftVersion.field] = "\(version.number)"
+        if job.options.uploadProtocol != .tus {
+            exchange.headers[DraftVersion.field] = "\(version.number)"
+        }
         if job.options.uploadProtocol != .ietf { exchange.headers["Tus-Resumable"] = "1.0.0" }
         return exchange
     }
@@ -43,14 +45,15 @@ package struct UploadDiscovery: UploadConversation {
     /// Goes by what the server has told.
     private mutating func discovered(_ head: ResponseHead) -> UploadVerdict {
         let way = job.options.uploadProtocol
-        let offer = UploadOffer(head, to: version, by: way)
+        let offer = UploadOffer(
+            head, to: version, by: way, needsAnswer: way == .ietf && job.options.method == .put)
         let limit = head.headers.appendLimit
         kept.draftToAsk = nil
         switch offer {
         case .tus(let tus):
             if let most = tus.maxSize, size > most { return .failed(UploadFailure.tooLarge(most)) }
             standing.successor = .tus(TusUpload.Kept(tus, appendLimit: limit))
-            standing.learned = SpokenUploads.tus
+            if TusOffer.isMade(by: head.headers) { standing.learned = tus.spoken }
         case .draft(let version, let sizes):
             if size > sizes.most { return .failed(UploadFailure.tooLarge(sizes.most)) }
             let isTooSmall = size < sizes.least
@@ -62,10 +65,15 @@ package struct UploadDiscovery: UploadConversation {
             standing.learned = version.spoken
         case .ask(let older): kept.draftToAsk = older
         case .nothing:
-            guard way == .auto else { return .failed(UploadFailure.draftNotSpoken(head)) }
+            // The answer to the creation decides where the draft was named: behind many proxies
+            // OPTIONS does not reach the server. An empty PUT would empty a file.
+            if way == .ietf, job.options.method == .put {
+                return .failed(UploadFailure.draftNotSpoken(head))
+            }
             // A plain server treats the request that offers the draft like any other.
-            standing.successor = .draft(
-                DraftUpload.Kept(.ietf9, isGuess: true, appendLimit: limit))
+            var draft = DraftUpload.Kept(.ietf9, isGuess: way == .auto, appendLimit: limit)
+            if way == .ietf { draft.isUntold = true }
+            standing.successor = .draft(draft)
         case .failed(let failure): return .failed(failure)
         }
         return .goOn
@@ -81,7 +89,7 @@ extension UploadDiscovery {
     static func start(_ options: UploadOptions, known: SpokenUploads?) -> UploadProgress? {
         // For a plain server a PUT that offers to be resumed is a PUT, but the empty POST of tus
         // would be a real POST. Other paths of the origin may speak something else.
-        guard let known, known != .tus else { return nil }
+        guard let known, !known.isTus else { return nil }
         let isGuess = options.uploadProtocol == .auto
         if let version = DraftVersion(known) {
             // A PUT without a byte would empty a file at a URL where the draft is not spoken.
@@ -107,15 +115,21 @@ enum UploadOffer: Hashable {
     case nothing
     case failed(Failure)
 
-    /// - Parameter asked: The version of the draft that was asked for. A server may ignore versions
-    ///   that it does not know.
-    init(_ head: ResponseHead, to requested: DraftVersion, by way: UploadProtocol) {
+    /// - Parameters:
+    ///   - requested: The version of the draft that was asked for. A server may ignore versions
+    ///     that it does not know.
+    ///   - needsAnswer: Nothing may be sent to a server that does not tell.
+    init(
+        _ head: ResponseHead, to requested: DraftVersion, by way: UploadProtocol, needsAnswer: Bool
+    ) {
         let named = DraftVersion(in: head.headers)
         if [401, 403, 407, 408, 429, 500, 502, 503, 504].contains(head.status) {
             // A server may refuse OPTIONS alone; the request of the file has its own answer.
-            let mayPass = way == .auto && [401, 403, 407, 500].contains(head.status)
-            self = mayPass ? .nothing : .failed(FailureTable.classify(upload: head))
-        } else if way == .auto, TusOffer.isMade(by: head.headers) {
+            let mayPass = !needsAnswer && [401, 403, 407, 500].contains(head.status)
+            let passed = way == .tus ? UploadOffer.tus(TusOffer(head.headers)) : .nothing
+            self = mayPass ? passed : .failed(FailureTable.classify(upload: head))
+        } else if way == .tus || way == .auto && TusOffer.isMade(by: head.headers) {
+            // By name, the offer may be empty: the answer to the creation decides.
             self = .tus(TusOffer(head.headers))
         } else if head.isSuccess, named != nil || head.headers.contains("Upload-Limit") {
             self = .draft(named ?? requested, UploadSizes(head.headers))
@@ -131,13 +145,28 @@ enum UploadOffer: Hashable {
 struct TusOffer: Hashable {
     let maxSize: Int64?
     let extensions: [String]
+    /// The digest that pieces are to have; `nil` = the server compares none.
+    let checksum: Checksum.Algorithm?
 
     init(_ headers: HeaderFields) {
-        maxSize = headers.single("Tus-Max-Size").flatMap { Int64($0) }
-        extensions = headers.values("Tus-Extension").flatMap {
-            $0.split(separator: ",").map { String($0.trimmingBlanks) }
+        func list(_ field: String) -> [String] {
+            headers.values(field).flatMap {
+                $0.split(separator: ",").map { String($0.trimmingBlanks) }
+            }
         }
+        maxSize = headers.single("Tus-Max-Size").flatMap { Int64($0) }
+        extensions = list("Tus-Extension")
+        let algorithms = list("Tus-Checksum-Algorithm").map { $0.lowercased() }
+        let known = [Checksum.Algorithm.sha1, .sha256, .sha512, .md5]
+        checksum =
+            extensions.contains("checksum")
+            // Each server that has the extension supports SHA-1.
+            ? known.first { algorithms.contains($0.rawValue) } ?? (algorithms.isEmpty ? .sha1 : nil)
+            : nil
     }
+
+    /// How the origin is remembered.
+    var spoken: SpokenUploads { checksum == nil ? .tus : .tusWithChecksum }
 
     static func isMade(by headers: HeaderFields) -> Bool {
         (headers.values("Tus-Version") + headers.values("Tus-Resumable"))

@@ -32,6 +32,8 @@ package struct UploadExchange: Hashable, Sendable {
     package var completes: Bool
     /// Number of the part that is sent, where parts may go beside each other.
     package var part: Int?
+    /// The digest of its bytes that is to go with it, see ``told(_:)``.
+    package var digest: Checksum.Algorithm?
     /// The resource that the request makes or uses up, where its name is known before the answer.
     package var address: String?
 }

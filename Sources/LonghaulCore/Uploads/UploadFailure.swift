@@ -44,6 +44,16 @@ enum UploadFailure {
         .transient,
         LonghaulError(.serverError, "the server answers, and has no more of the file than before"))
 
+    /// The server has got other bytes than were sent, by their digest.
+    static func damaged(_ head: ResponseHead) -> Failure {
+        Failure(
+            .transient,
+            LonghaulError(
+                .serverError, "bytes were damaged on their way to the server (\(head.status))",
+                httpStatus: head.status),
+            retryAfter: head.headers.retryAfter(now: head.receivedAt))
+    }
+
     /// The answer to a creation names no resource.
     static func nowhere(_ head: ResponseHead) -> Failure {
         Failure(

@@ -58,8 +58,8 @@ extension UploadProgress {
         if job.options.formField != nil { return .plain(PlainUpload.Kept()) }
         switch job.options.uploadProtocol {
         case .put, .post: return .plain(PlainUpload.Kept())
-        case .tus: return .tus(TusUpload.Kept())
         case .s3: return .s3(S3Upload.Kept())
+        case .tus: return TusUpload.start(known: known)
         case .ietf, .auto: return UploadDiscovery.start(job.options, known: known)
         }
     }

@@ -52,7 +52,8 @@ package final class DiskFiles: FilePort {
             let directory = FileNaming.directory(of: path)
             return UInt64(bitPattern: Int64(directory.hashValue))
         case .reserve(let fetch, _), .truncate(let fetch, _), .sync(let fetch, _, _, _),
-            .verify(let fetch, _, _, _), .fill(let fetch, _), .copy(let fetch, _, _),
+            .verify(let fetch, _, _, _), .digest(let fetch, _, _), .fill(let fetch, _),
+            .copy(let fetch, _, _),
             .close(let fetch, _):
             return self.disk(of: fetch)
         case .secure(let fetches): return fetches.first.flatMap { self.disk(of: $0.0) }
@@ -81,6 +82,15 @@ package final class DiskFiles: FilePort {
             (
                 fetch.rawValue,
                 { self.verify(fetch, wanted, length: length, destination: destination) }
+            )
+        case .digest(let fetch, let range, let algorithm):
+            (
+                fetch.rawValue,
+                {
+                    if let event = sources.digest(fetch, range, algorithm) {
+                        parts.report(fetch, event)
+                    }
+                }
             )
         case .secure(let fetches): (DiskQueue.finishing.key(disk), { parts.secure(fetches) })
         case .publish(let orders): (DiskQueue.finishing.key(disk), { parts.publish(orders) })

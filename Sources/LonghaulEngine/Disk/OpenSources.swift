@@ -61,6 +61,26 @@ final class OpenSources: Sendable {
         }
     }
 
+    /// Reads a piece of the file; `nil` = as for ``verify(_:_:)``.
+    func digest(
+        _ fetch: FetchID, _ range: Range<Int64>, _ algorithm: Checksum.Algorithm
+    ) -> FetchEvent? {
+        guard let file = sources.withLock({ $0[fetch] })?.file else { return nil }
+        var isLeft = false
+        do throws(SystemFailure) {
+            let digest = FileDigest(algorithm, from: range.lowerBound)
+            try digest.update(from: file.descriptor, upTo: range.upperBound, path: file.path) { _ in
+                isLeft = sources.withLock { $0[fetch]?.isLeft ?? true }
+                return isLeft
+            }
+            if isLeft { return nil }
+            guard file.isUnchanged else { return .verifyFailed(SourceFile.changed) }
+            return .digested(Checksum(algorithm: algorithm, hex: digest.hex()))
+        } catch {
+            return .verifyFailed(file.isUnchanged ? LocalFault(error) : SourceFile.changed)
+        }
+    }
+
     /// Stops reading the fetch's file; ``close(_:)`` follows.
     func leave(_ fetch: FetchID) { sources.withLock { $0[fetch]?.isLeft = true } }
 

@@ -43,6 +43,9 @@ struct EffectPerformer {
                 let destination = fetches[fetch]?.machine.download?.finalDestination ?? ""
                 orders.append(
                     .verify(fetch, digests, length: length, destination: destination))
+            case .digest(let range, let algorithm):
+                wire.expectRequests()
+                orders.append(.digest(fetch, range, algorithm))
             case .secure(let length):
                 batches.secure(fetch, length: length, on: device(of: fetches[fetch]))
             // Begun with the turn in which it was decided, see ``ActiveFetch/orderCopies()``.

@@ -63,6 +63,7 @@ package enum FileOrder: Sendable {
     case truncate(FetchID, generation: Int64)
     case sync(FetchID, token: Int64, digests: [Checksum.Algorithm], through: Int64)
     indirect case verify(FetchID, [Checksum], length: Int64, destination: String)
+    case digest(FetchID, Range<Int64>, Checksum.Algorithm)
     /// Secures one batch: see group commit in the documentation of the engine.
     case secure([(FetchID, length: Int64)])
     case publish([(FetchID, PublicationOrder)])

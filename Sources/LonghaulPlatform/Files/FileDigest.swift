@@ -17,9 +17,10 @@ package final class FileDigest: Sendable {
     package let algorithm: Checksum.Algorithm
     private let state: Mutex<State>
 
-    package init(_ algorithm: Checksum.Algorithm) {
+    /// - Parameter start: Where the digest begins.
+    package init(_ algorithm: Checksum.Algorithm, from start: Int64 = 0) {
         self.algorithm = algorithm
-        state = Mutex(State(hasher: Hasher(algorithm)))
+        state = Mutex(State(hasher: Hasher(algorithm), position: start))
     }
 
     /// Bytes hashed, from the start of the file.

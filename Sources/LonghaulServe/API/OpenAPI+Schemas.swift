@@ -87,6 +87,7 @@ extension OpenAPI {
             types = ["array", "string"]
             members["items"] = ["type": ["string", "integer"]]
         case .headers: types = ["object"]
+        case .pairs: types = ["object", "array", "string"]
         case .json: types = []
         }
         if !types.isEmpty { members["type"] = .array(types + (null ? ["null"] : [])) }

@@ -78,12 +78,18 @@ enum ReservationKey {
 }
 
 /// A hash by FNV-1a of 64 bits.
-struct FNV1a {
-    private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+package struct FNV1a {
+    package private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    package init() {}
 
     @inline(__always)
     mutating func mix(_ byte: UInt8) {
         value = (value ^ UInt64(byte)) &* 0x100_0000_01B3
+    }
+
+    package mutating func mix(_ text: String) {
+        for byte in text.utf8 { mix(byte) }
     }
 }
 

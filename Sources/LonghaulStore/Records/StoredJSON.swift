@@ -36,6 +36,7 @@ extension TransferOptions {
         var options = self
         options.user = nil
         options.headers = options.headers.forElsewhere()
+        options.upload?.formFields = nil
         return options
     }
 

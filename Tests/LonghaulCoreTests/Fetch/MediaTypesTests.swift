@@ -94,4 +94,38 @@ import Testing
         #expect(try part().hasSuffix("\r\nContent-Type: a/field\r\n\r\n"))
         #expect(try metadata().hasSuffix(filetype("a/field")))
     }
+
+    /// For a system without a list.
+    @Test(arguments: [
+        ("a.JPG", "image/jpeg"), ("a.tar.gz", "application/gzip"), ("a.mp4", "video/mp4"),
+        ("a.json", "application/json"), ("a.txt", "text/plain"), ("a.webp", "image/webp"),
+        ("a.unknown", nil), ("txt", nil),
+    ])
+    func commonTypesAreBuiltIn(name: String, type: String?) {
+        #expect(MediaTypes.common.type(of: name) == type)
+    }
+
+    /// S3 ignores what comes after the file.
+    @Test func otherFieldsComeBeforeTheFile() throws {
+        let source = SourceVersion(device: 1, inode: 2, size: 5, modified: 3, changed: 4)
+        var options = UploadOptions()
+        options.formField = "file"
+        options.formFields = [
+            FormField(name: "key", value: "a=b\r\nc"), FormField(name: "q\"\r", value: ""),
+        ]
+        let request = TransferRequest(uploadTo: "http://h/f", source, options)
+        let state = UploadState(.plain(PlainUpload.Kept()), source: source)
+        let form = try #require(state.conversation(request).next())
+        let before = String(decoding: form.body.content?.before ?? [], as: UTF8.self)
+        let boundary = form.headers["Content-Type"]?.split(separator: "=").last ?? ""
+        func part(_ rest: String) -> String {
+            "--\(boundary)\r\nContent-Disposition: form-data; \(rest)"
+        }
+        #expect(
+            before == part("name=\"key\"\r\n\r\na=b\r\nc\r\n")
+                + part("name=\"q%22%0D\"\r\n\r\n\r\n")
+                + part(
+                    "name=\"file\"; filename=\"f\"\r\n"
+                        + "Content-Type: application/octet-stream\r\n\r\n"))
+    }
 }

@@ -1,5 +1,6 @@
-import LonghaulCore
 import Testing
+
+@testable import LonghaulCore
 
 /// Which directories of a URL a WebDAV server is asked to make.
 @Suite struct MissingDirectoriesTests {
@@ -43,14 +44,34 @@ import Testing
         #expect(none.asked == [c] && none.end == .done)
     }
 
-    @Test(arguments: [401, 403, 415, 423, 500, 501, 507]) func aRefusalEndsIt(status: Int) throws {
+    @Test(arguments: [401, 407, 423, 429, 500, 507]) func aRefusalEndsIt(status: Int) throws {
         let made = try make("http://h/a/b/c", having: ["http://h/"], refusing: status)
         #expect(made.asked == ["http://h/a/b/", "http://h/a/"] && made.end == .refused)
     }
 
-    @Test func aServerWithoutDirectoriesIsLeftAlone() throws {
+    /// Servers say so of a directory that is there, too: the others are made, and the PUT decides.
+    @Test(arguments: [400, 403, 406, 409, 415, 501]) func theFileDecides(status: Int) throws {
+        let made = try make("http://h/a/b/c", having: ["http://h/"], refusing: status)
+        #expect(made.asked == ["http://h/a/b/", "http://h/a/", "http://h/a/b/"])
+        #expect(made.end == .done)
+    }
+
+    @Test(arguments: [400, 403, 405, 406]) func theRefusalIsKept(status: Int) throws {
+        var directories = try #require(MissingDirectories(of: "http://h/a/b"))
+        var end = SegmentEnd(failure: nil, writtenThrough: 0, bytesReceived: 0)
+        end.answer = Array("no".utf8)
+        let head = ResponseHead(
+            scheme: .http, status: status, headers: HeaderFields(), effectiveURL: "http://h/a/",
+            httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))
+        let exchange = UploadExchange.makingDirectory("http://h/a/")
+        #expect(directories.verdict(on: EndedExchange(exchange, end, head)) == .goOn)
+        #expect(directories.missing == nil && (directories.refusal == nil) == (status == 405))
+    }
+
+    @Test func aServerWithoutDirectoriesIsAskedOnce() throws {
         let made = try make("http://h/a/b/c", having: [])
-        #expect(made.asked == ["http://h/a/b/", "http://h/a/"] && made.end == .refused)
+        #expect(made.asked == ["http://h/a/b/", "http://h/a/", "http://h/a/b/"])
+        #expect(made.end == .done)
     }
 
     @Test(arguments: ["http://h/a", "http://h", "http://h/?q=/a/", "http://h//a"])

@@ -116,7 +116,8 @@ struct RepeatedRequests {
             case .reserve: events.append(.reserved)
             case .secure: events.append(.secured)
             case .publish: events.append(.published(path: "/d/f"))
-            case .proceed, .shrink, .stop, .release, .verify, .fill, .handOut, .close: break
+            case .proceed, .shrink, .stop, .release, .verify, .digest, .fill, .handOut, .close:
+                break
             }
         }
     }

@@ -68,6 +68,32 @@ import Testing
         #expect(exchange.headers["x-amz-content-sha256"] == "UNSIGNED-PAYLOAD")
     }
 
+    /// Some servers do not know the field (Backblaze B2), and get the object once more without it.
+    @Test(arguments: [
+        (400, "InvalidArgument", true), (501, "NotImplemented", true), (400, "", true),
+        (400, "BadDigest", false), (400, "RequestTimeout", false), (403, "AccessDenied", false),
+        (503, "SlowDown", false),
+    ])
+    func aRefusedDigestIsLeftOut(_ status: Int, _ code: String, _ isLeftOut: Bool) throws {
+        var request = request(100)
+        let hex = String(repeating: "0", count: 64)
+        request.options.checksum = Checksum(algorithm: .sha256, hex: hex)
+        var state = UploadState(.s3(S3Upload.Kept()))
+        for round in 0..<2 {
+            var upload = try state.conversation(request)
+            let exchange = try #require(upload.next())
+            let isSaid = exchange.headers.contains(S3Upload.digestField)
+            #expect(isSaid == (round == 0 || !isLeftOut))
+            #expect(exchange.headers.contains("Repr-Digest") == isSaid)
+            var end = SegmentEnd(failure: nil, writtenThrough: 0, bytesReceived: 0)
+            end.answer = Array("<Error><Code>\(code)</Code></Error>".utf8)
+            let verdict = upload.judge(EndedExchange(exchange, end, head(status)))
+            // Refused without it, the request fails for what the answer says.
+            #expect((verdict == .goOn) == (isLeftOut && round == 0), "\(verdict)")
+            state = upload.state
+        }
+    }
+
     @Test func aLargeOneGoesInParts() throws {
         let size = 20 * Self.mebibyte
         var state = UploadState(.s3(S3Upload.Kept()))
@@ -187,6 +213,39 @@ import Testing
             #expect(queries[1] == "max-parts=100&part-number-marker=2&uploadId=a%2Fb")
         }
         #expect(state.s3.listedThrough == nil)
+    }
+
+    /// Each page says that more follows, and the next one has nothing new: the upload begins anew,
+    /// and what is at the server is to be taken away there.
+    @Test(arguments: [[(1, 8), (2, 8)], [(1, 8)], []] as [[(Int, Int64)]])
+    func aListWithoutAnEndIsGivenUp(_ page: [(Int, Int64)]) throws {
+        var state = started(["a", "b"])
+        state.s3.mustAsk = true
+        for _ in 0..<(page.isEmpty ? 0 : 1) {
+            let exchange = try #require(next(state, size: Self.size))
+            let text = list(page, more: true)
+            #expect(try judge(exchange, head(200), text, &state, size: Self.size) == .goOn)
+        }
+        let exchange = try #require(next(state, size: Self.size))
+        var end = SegmentEnd(failure: nil, writtenThrough: 0, bytesReceived: 0)
+        end.answer = Array(list(page, more: true).utf8)
+        var judge = try state.conversation(request(Self.size))
+        guard case .conflict = judge.judge(EndedExchange(exchange, end, head(200))) else {
+            Issue.record("the list is read on")
+            return
+        }
+        #expect(judge.standing.isLeftBehind && judge.standing.lost != nil)
+        #expect(judge.state.address == nil && judge.next()?.purpose == .create)
+    }
+
+    /// A server that counts on past the last part is not followed.
+    @Test func whatFollowsTheLastPartIsNotListed() throws {
+        var state = started()
+        state.s3.mustAsk = true
+        let exchange = try #require(next(state, size: Self.size))
+        let text = list([(1, 8), (2, 8), (3, 4)], more: true)
+        #expect(try judge(exchange, head(200), text, &state, size: Self.size) == .goOn)
+        #expect(!state.s3.mustAsk && state.s3.partTags.count == 3)
     }
 
     @Test func aListThatIsCutIsReadOn() throws {

@@ -57,3 +57,11 @@ extension UploadProgress {
             DraftUpload.Kept(version, at: address, sentBound: sentBound, mustAsk: mustAsk))
     }
 }
+
+extension UploadDiscovery.Kept {
+    /// The server is asked for that version of the draft.
+    init(asking version: DraftVersion) {
+        self.init()
+        draftToAsk = version
+    }
+}

@@ -62,7 +62,7 @@ import Testing
     /// a connection that is refused.
     private static let ends = [
         "ok", "200", "mid", "303", "400", "401", "403", "404", "409", "410", "412", "413", "423",
-        "500", "501", "503", "c0", "c50", "c99", "ref",
+        "460", "500", "501", "503", "c0", "c50", "c99", "ref",
     ]
     /// Over FTP and SFTP libcurl's codes with the server's reply: 25 the file or the append is
     /// refused, 21 a command is, 78 there is no such file.
@@ -192,6 +192,7 @@ import Testing
                 name: "post again", way: .post,
                 options: { ($0.method, $0.isRepeatable) = (.post, true) }, progress: plain),
             Row(name: "form whole", options: { $0.formField = "f" }, progress: plain),
+            Row(name: "tus options", way: .tus, progress: discovery, fields: "Tus-Version:1.0.0"),
             Row(name: "tus create", way: .tus, progress: tus, fields: resource),
             Row(name: "tus found", progress: tus, fields: resource),
             Row(
@@ -204,8 +205,19 @@ import Testing
                 name: "tus piece", way: .tus, progress: at(.tus, piece: 1 << 20),
                 fields: "Upload-Offset:\(1 << 20)"),
             Row(
+                name: "tus least", way: .tus, progress: at(.tus, piece: 64 << 10),
+                fields: "Upload-Offset:\(64 << 10)"),
+            Row(
                 name: "ietf options", way: .ietf, progress: discovery,
                 fields: "Upload-Draft-Interop-Version:9"),
+            Row(
+                name: "ietf6 told", way: .ietf,
+                progress: .discovery(UploadDiscovery.Kept(asking: .ietf6)),
+                fields: "Upload-Draft-Interop-Version:6"),
+            Row(
+                name: "ietf6 put", way: .ietf, options: { $0.method = .put },
+                progress: .discovery(UploadDiscovery.Kept(asking: .ietf6)),
+                fields: "Upload-Draft-Interop-Version:6"),
             Row(name: "ietf9 create", way: .ietf, progress: draft(.ietf9), fields: resource),
             Row(
                 name: "ietf9 known", way: .ietf, progress: draft(.ietf9, isRemembered: true),
@@ -304,47 +316,51 @@ import Testing
 
     // swift-format-ignore
     private static let table = """
-                     ok  200 mid 303 400 401 403 404 409 410 412 413 423 500 501 503 c0  c50 c99 ref
-        auto options Gp  G   Gp  G   G   Gp  Gp  G   G   G   G   G   G   Gp  G   R   R   R   R   R
-        auto whole   D=  D=  R!  Fp  Gp  Ip  Ip  Ip  Fp  Ip  Gp  Fp  R   R   Gp  R   R   R!  R!  R
-        auto known   D=  D=  R!  Fp  Gp  Ip  Ip  Gp  Fp  Ip  Gp  Fp  R   R   Gp  R   R   R!  R!  R
-        auto plain   D=  D=  R!  Fp  Gp  Ip  Ip  Gp  Fp  Ip  Gp  Fp  R   R   Gp  R   R   R!  R!  R
-        put whole    D=  D=  R!  F   F   I   I   I   F   I   F   F   R   R   F   R   R   R!  R!  R
-        post whole   D=  D=  F!  D=  F   I   I   I   F   I   F   F   R   R   F   R   R   F!  F!  R
-        post again   D=  D=  R!  D=  F   I   I   I   F   I   F   F   R   R   F   R   R   R!  R!  R
-        form whole   D=  D=  F!  D=  Fp  Ip  Ip  Ip  Fp  Ip  Fp  Fp  R   R   Fp  R   R   F!  F!  R
-        tus create   G@  F   G@  F   F   I   I   I   F   I   F   F   R   R   F   R   R   R   R   R
-        tus found    G@  F   G@  Fp  Fp  Ip  Ip  Ip  Fp  Ip  Fp  Fp  R   R   Fp  R   R   R   R   R
-        tus ask      D=  R?  D=  F?  F?  I?  Cx@ Cx@ C?  Cx@ F?  F?  C?  R?  F?  R?  R?  R?  R?  R?
-        tus append   D=  D=  A?  F?  F?  I?  I?  Cx@ C?  Cx@ F?  F?  C?  R?  F?  R?  R?  A?  A?  R?
-        tus piece    G   G   A?  F?  F?  I?  I?  Cx@ C?  Cx@ F?  F?  C?  R?  F?  R?  R?  A?  A?  R?
-        ietf options Gp  G   Gp  G   G   I   I   G   G   G   G   G   G   R   G   R   R   R   R   R
-        ietf9 create G@  F   G@  F   F   I   I   I   F   I   F   F   R   R   F   R   R   R   R   R
-        ietf9 known  G@  Gp  G@  F   Gp  I   I   Gp  F   I   Gp  F   R   R   Gp  R   R   R   R   R
-        ietf9 ask    D=  R?  D=  F?  F?  I?  I?  Cx@ C?  Cx@ F?  F?  C?  R?  F?  R?  R?  R?  R?  R?
-        ietf9 append D=  D=  A?  F?  F?  I?  I?  Cx@ C?  Cx@ F?  F?  C?  R?  F?  R?  R?  A?  A?  R?
-        ietf9 piece  G   G   A?  F?  F?  I?  I?  Cx@ C?  Cx@ F?  F?  C?  R?  F?  R?  R?  A?  A?  R?
-        ietf8 ask    D=  R?  D=  F?  F?  I?  I?  Cx@ C?  Cx@ F?  F?  C?  R?  F?  R?  R?  R?  R?  R?
-        ietf6 create G@  F   G@  F   F   I   I   I   F   I   F   F   R   R   F   R   R   R   R   R
-        ietf6 ask    D=  R?  D=  F?  F?  I?  I?  Cx@ C?  Cx@ F?  F?  C?  R?  F?  R?  R?  R?  R?  R?
-        ietf6 append D=  D=  A?  F?  F?  I?  I?  Cx@ C?  Cx@ F?  F?  C?  R?  F?  R?  R?  A?  A?  R?
-        s3 whole     D=  D=  R   F   F   I   I   I   F   I   F   F   R   R   F   R   R   R   R!  R
-        s3 create    G@  R   G@  F   F   I   I   I   F   I   F   F   R   R   F   R   R   R   R   R
-        s3 part      G   R   R   F   F   I   I   Cx@ F   I   F   F   R   R   F   R   R   R   A?  R
-        s3 list      G   R?  G   F?  G   I?  G   Cx@ F?  I?  F?  F?  R?  R?  G   R?  R?  R?  R?  R?
-        s3 complete  D   D   A?! F   F   I   I   Cx@ F   I   F   F   R   R!  F!  R!  A?! A?! A?! A?!
-        s3 joined    D!  D!  A?! F!  F!  I!  I!  G!  F!  I!  F!  F!  R!  R!  F!  R!  A?! A?! A?! A?!
-        s3 ask       D!  Cx@ D!  Cx@ R!  Cx@ Cx@ Cx@ Cx@ Cx@ Cx@ Cx@ R!  R!  Cx@ R!  R!  R!  R!  R!
+                 ok  200 mid 303 400 401 403 404 409 410 412 413 423 460 500 501 503 c0  c50 c99 ref
+    auto options Gp  G   Gp  G   G   Gp  Gp  G   G   G   G   G   G   G   Gp  G   R   R   R   R   R
+    auto whole   D=  D=  R!  Fp  Gp  Ip  Ip  Ip  Fp  Ip  Gp  Fp  R   Fp  R   Gp  R   R   R!  R!  R
+    auto known   D=  D=  R!  Fp  Gp  Ip  Ip  Gp  Fp  Ip  Gp  Fp  R   Fp  R   Gp  R   R   R!  R!  R
+    auto plain   D=  D=  R!  Fp  Gp  Ip  Ip  Gp  Fp  Ip  Gp  Fp  R   Fp  R   Gp  R   R   R!  R!  R
+    put whole    D=  D=  R!  F   F   I   I   I   F   I   F   F   R   F   R   F   R   R   R!  R!  R
+    post whole   D=  D=  F!  D=  F   I   I   I   F   I   F   F   R   F   R   F   R   R   F!  F!  R
+    post again   D=  D=  R!  D=  F   I   I   I   F   I   F   F   R   F   R   F   R   R   R!  R!  R
+    form whole   D=  D=  F!  D=  Fp  Ip  Ip  Ip  Fp  Ip  Fp  Fp  R   Fp  R   Fp  R   R   F!  F!  R
+    tus options  Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  R   R   R   R   R
+    tus create   G@  F   G@  F   F   I   I   I   F   I   F   F   R   F   R   F   R   R   R   R   R
+    tus found    G@  F   G@  Fp  Fp  Ip  Ip  Ip  Fp  Ip  Fp  Fp  R   Fp  R   Fp  R   R   R   R   R
+    tus ask      D=  R?  D=  F?  F?  I?  Cx@ Cx@ C?  Cx@ F?  F?  C?  F?  R?  F?  R?  R?  R?  R?  R?
+    tus append   D=  D=  A?  F?  F?  I?  I?  Cx@ C?  Cx@ F?  G   C?  R?  R?  F?  R?  R?  A?  A?  R?
+    tus piece    G   G   A?  F?  F?  I?  I?  Cx@ C?  Cx@ F?  G   C?  R?  R?  F?  R?  R?  A?  A?  R?
+    tus least    G   G   A?  F?  F?  I?  I?  Cx@ C?  Cx@ F?  F?  C?  R?  R?  F?  R?  R?  A?  A?  R?
+    ietf options Gp  G   Gp  G   G   Gp  Gp  G   G   G   G   G   G   G   Gp  G   R   R   R   R   R
+    ietf6 told   Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  Gp  R   R   R   R   R
+    ietf6 put    Gp  F   Gp  F   F   I   I   F   F   F   F   F   F   F   R   F   R   R   R   R   R
+    ietf9 create G@  F   G@  F   F   I   I   I   F   I   F   F   R   F   R   F   R   R   R   R   R
+    ietf9 known  G@  Gp  G@  F   Gp  I   I   Gp  F   I   Gp  F   R   F   R   Gp  R   R   R   R   R
+    ietf9 ask    D=  R?  D=  F?  F?  I?  I?  Cx@ C?  Cx@ F?  F?  C?  F?  R?  F?  R?  R?  R?  R?  R?
+    ietf9 append D=  D=  A?  F?  F?  I?  I?  Cx@ C?  Cx@ F?  G   C?  F?  R?  F?  R?  R?  A?  A?  R?
+    ietf9 piece  G   G   A?  F?  F?  I?  I?  Cx@ C?  Cx@ F?  G   C?  F?  R?  F?  R?  R?  A?  A?  R?
+    ietf8 ask    D=  R?  D=  F?  F?  I?  I?  Cx@ C?  Cx@ F?  F?  C?  F?  R?  F?  R?  R?  R?  R?  R?
+    ietf6 create G@  F   G@  F   F   I   I   I   F   I   F   F   R   F   R   F   R   R   R   R   R
+    ietf6 ask    D=  R?  D=  F?  F?  I?  I?  Cx@ C?  Cx@ F?  F?  C?  F?  R?  F?  R?  R?  R?  R?  R?
+    ietf6 append D=  D=  A?  F?  F?  I?  I?  Cx@ C?  Cx@ F?  G   C?  F?  R?  F?  R?  R?  A?  A?  R?
+    s3 whole     D=  D=  R   F   F   I   I   I   F   I   F   F   R   F   R   F   R   R   R   R!  R
+    s3 create    G@  R   G@  F   F   I   I   I   F   I   F   F   R   F   R   F   R   R   R   R   R
+    s3 part      G   R   R   F   F   I   I   Cx@ F   I   F   F   R   F   R   F   R   R   R   A?  R
+    s3 list      G   R?  G   F?  G   I?  G   Cx@ F?  I?  F?  F?  R?  F?  R?  G   R?  R?  R?  R?  R?
+    s3 complete  D   D   A?! F   F   I   I   Cx@ F   I   F   F   R   F   R!  F!  R!  A?! A?! A?! A?!
+    s3 joined    D!  D!  A?! F!  F!  I!  I!  G!  F!  I!  F!  F!  R!  F!  R!  F!  R!  A?! A?! A?! A?!
+    s3 ask       D!  Cx@ D!  Cx@ R!  Cx@ Cx@ Cx@ Cx@ Cx@ Cx@ Cx@ R!  Cx@ R!  Cx@ R!  R!  R!  R!  R!
 
-                     ok      c0      c50     c99     ref     25/550  25/450  21/550  21/450  78/550
-        ftp whole    D=      R       A?      A?!     R       I       R       G=      R=      I
-        ftp in place D=      R       R       R       R       I       R       Z       Z       I
-        ftp ask      G=      R?      R?      R?      R?      I?      R?      Z?      Z?      G@
-        ftp target   D?=     R?      R?      R?      R?      I?      R?      Z?      Z?      Cx
-        ftp append   G?=     R?      A?      A?      R?      Cx      R?      Z?      Z?      I?
-        ftp name     D       A?      A?      A?      A?      I?      A?      G       R       I?
-        ftp swap     D       A?      A?      A?      A?      I?      A?      G       G       I?
-        ftp restore  I       A?      A?      A?      A?      I?      A?      I       I       I?
-        ftp tidy     D       D       D       D       D       D       D       D       D       D
-        """
+                 ok      c0      c50     c99     ref     25/550  25/450  21/550  21/450  78/550
+    ftp whole    D=      R       A?      A?!     R       I       R       G=      R=      I
+    ftp in place D=      R       R       R       R       I       R       Z       Z       I
+    ftp ask      G=      R?      R?      R?      R?      I?      R?      Z?      Z?      G@
+    ftp target   D?=     R?      R?      R?      R?      I?      R?      Z?      Z?      Cx
+    ftp append   G?=     R?      A?      A?      R?      Cx      R?      Z?      Z?      I?
+    ftp name     D       A?      A?      A?      A?      I?      A?      G       R       I?
+    ftp swap     D       A?      A?      A?      A?      I?      A?      G       G       I?
+    ftp restore  I       A?      A?      A?      A?      I?      A?      I       I       I?
+    ftp tidy     D       D       D       D       D       D       D       D       D       D
+    """
 }

@@ -142,23 +142,40 @@ import Testing
         }
     }
 
-    /// A request without a byte would empty the file, or make one.
+    /// The answer to the creation decides, and no byte of the file goes out before. A PUT without a
+    /// byte would empty the file.
     @Test(arguments: [nil, UploadMethod.put, .post], [0, 1000, 5 << 20] as [Int64])
     func nothingIsSentToAServerThatDoesNotSpeakIt(_ method: UploadMethod?, _ size: Int64) {
+        let asks = ["OPTIONS 9", "OPTIONS 8", "OPTIONS 6"]
+        let creates = method == .put ? [] : ["POST 9"]
+
         for status in [200, 204, 400, 404, 405, 501] {
             let found = upload(.ietf, known: nil, size: size, method) { exchange in
-                exchange.body.method == "OPTIONS" ? (status, [:]) : (201, [:])
+                #expect(exchange.range.isEmpty)
+                return exchange.body.method == "OPTIONS" ? (status, [:]) : (201, [:])
             }
-            #expect(found.asked == ["OPTIONS 9", "OPTIONS 8", "OPTIONS 6"])
+            #expect(found.asked == asks + creates)
             guard case .failed(_, let error, _)? = found.end else {
                 Issue.record("\(String(describing: found.end))")
                 continue
             }
-            #expect(error.message.contains("nothing was sent; try --protocol auto"))
+            let words =
+                method == .put
+                ? "nothing was sent; try --protocol auto" : "does not say where the upload goes"
+            #expect(error.message.contains(words))
+            let spoken = upload(.ietf, known: nil, size: size, method) { exchange in
+                switch exchange.body.method {
+                case "OPTIONS": (status, [:])
+                case "POST": (201, ["Location": "http://h/r/1"])
+                default: (204, ["Upload-Complete": "?1", "Upload-Offset": "\(size)"])
+                }
+            }
+            #expect(spoken.isCompleted == (method != .put))
         }
         for status in [401, 403, 503] {
             let found = upload(.ietf, known: nil, size: size, method) { _ in (status, [:]) }
-            #expect(found.asked == ["OPTIONS 9"] && !found.isCompleted)
+            #expect(found.asked == ["OPTIONS 9"] + (status == 503 ? [] : creates))
+            #expect(!found.isCompleted)
         }
     }
 

@@ -27,7 +27,7 @@ import Testing
         "protocol": .text("tus"), "method": .text("post"), "form": .text("f"),
         "contentType": .text("a/b"), "partSize": .text("5M"), "repeatable": .flag(true),
         "inPlace": .flag(true), "createDirs": .flag(true), "ifChanged": .text("restart"),
-        "snapshot": .flag(true),
+        "snapshot": .flag(true), "formFields": .texts(["a=b"]),
     ]
 
     private static let source = FieldSource(
@@ -53,8 +53,8 @@ import Testing
             // They hold fields.
             "schedule", "sharedOptions", "upload",
             // Found by the program, and never said.
-            "saysDiscretionary", "proxyVariables", "askedURL", "region", "profile", "source",
-            "snapshotPath",
+            "saysDiscretionary", "proxyVariables", "askedURL", "region", "profile", "keysChosenAt",
+            "source", "snapshotPath",
             // Said over aria2's JSON-RPC alone.
             "gid",
         ]
