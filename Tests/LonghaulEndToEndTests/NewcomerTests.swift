@@ -37,13 +37,35 @@ import Testing
     }
 
     /// The same command again has nothing to do, as long as the file is what it was.
-    @Test(arguments: ["same", "longer", "otherURL", "digest", "overwrite"])
+    @Test(
+        arguments: [
+            "same", "longer", "otherURL", "digest", "overwrite", "written", "replaced", "touched",
+            "proven", "user", "header",
+        ])
     func theSameAgain(how: String) async throws {
         try await LoopbackServer.run { server in
             let url = server.url("a.bin?size=1K&seed=1")
-            #expect(try await home.run("get", "-q", url, "-o", "f").status == 0)
+            let digest = "sha256:\(Representation(size: 1024, seed: 1).sha256)"
+            let first =
+                ["get", "-q", url, "-o", "f"] + (how == "proven" ? ["--checksum", digest] : [])
+            #expect(try await home.start(first).wait().status == 0)
             var again = ["get", url, "-o", "f"]
             switch how {
+            case "written", "replaced":
+                // Of the same length.
+                let name = how == "written" ? "f" : "g"
+                let other = Data(repeating: 7, count: 1024)
+                let path = home.file(name)
+                if how == "replaced" { try other.write(to: URL(fileURLWithPath: path)) }
+                let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+                try file.write(contentsOf: other)
+                try file.close()
+                if how == "replaced" { #expect(rename(path, home.file("f")) == 0) }
+            case "touched", "proven":
+                #expect(utimensat(AT_FDCWD, home.file("f"), nil, 0) == 0)
+                if how == "proven" { again += ["--checksum", digest] }
+            case "user": again += ["--user", "me:p"]
+            case "header": again += ["--header", "Accept: text/plain"]
             case "longer":
                 let file = try FileHandle(forWritingTo: URL(fileURLWithPath: home.file("f")))
                 try file.seekToEnd()
@@ -56,9 +78,10 @@ import Testing
             }
             let requests = server.log.all.count
             let result = try await home.start(again).wait()
-            let isDone = how == "same" || how == "overwrite"
+            let isComplete = how == "same" || how == "proven"
+            let isDone = isComplete || how == "overwrite"
             #expect(result.status == (isDone ? 0 : 5), "\(result)")
-            #expect(result.errors.contains("already complete") == (how == "same"))
+            #expect(result.errors.contains("already complete") == isComplete)
             #expect((result.output == home.file("f") + "\n") == isDone)
             #expect((server.log.all.count > requests) == (how == "overwrite"))
             if how == "same" {

@@ -140,4 +140,44 @@ import Testing
         let third = try await home.start(words).wait()
         #expect(third.status == 5 && third.errors.contains("1 refused"), "\(third.errors)")
     }
+
+    /// Skipped is only what the last upload to its URL has left there, of whatever command.
+    @Test(.enabled(if: UploadServer.isInstalled, "skipped: no python3"))
+    func theLastOneThereCounts() async throws {
+        let server = try await UploadServer.start()
+        for version in ["v1", "v2"] {
+            _ = try home.scratch.directory("files/\(version)")
+            try home.scratch.write(version, to: "files/\(version)/a")
+        }
+        let url = server.url("plain/")
+        func send(_ words: String...) async throws -> JSONValue {
+            let sent = try await home.start(
+                ["upload", "--protocol", "put", "--wait", "--json"] + words
+            ).wait()
+            #expect(sent.status == 0, "\(sent)")
+            return try summary(sent)
+        }
+        func stored() throws -> String {
+            try String(contentsOfFile: server.file("a"), encoding: .utf8)
+        }
+        #expect(try await send("-r", "v1", url)["completed"] == 1)
+        #expect(try await send("-r", "v1", url)["skipped"] == 1)
+        #expect(try await send("-r", "v2", url)["completed"] == 1)
+        #expect(try await send("-r", "v1", url)["completed"] == 1)
+        #expect(try stored() == "v1")
+        // By another command, under another spelling of the URL.
+        let other = url.replacing("plain", with: "%70lain")
+        let one = try await home.run("upload", "--wait", "-q", "v2/a", other)
+        #expect(one.status == 0, "\(one)")
+        #expect(try await send("-r", "v1", url)["completed"] == 1)
+        #expect(try stored() == "v1")
+        // By another user, and with another field.
+        #expect(try await send("-r", "v1", url, "--user", "me:p")["completed"] == 1)
+        #expect(try await send("-r", "v1", url, "--user", "me:q")["skipped"] == 1)
+        #expect(try await send("-r", "v1", url, "--header", "X-Tenant: 2")["completed"] == 1)
+        #expect(try await send("-r", "v1", url)["completed"] == 1)
+        // A file that is on its way there may be there by the time that this one is not sent.
+        _ = try await home.run("upload", "--protocol", "put", "--no-start", "v2/a", url)
+        #expect(try await send("-r", "v1", url)["completed"] == 1)
+    }
 }

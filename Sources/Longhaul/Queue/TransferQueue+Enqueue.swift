@@ -78,21 +78,44 @@ extension TransferRequest {
         return try? RequestValidator.destination(of: self, parts)
     }
 
-    /// The transfer that has carried out this very request, where its file is still there with the
-    /// size that it was given.
+    /// The transfer that has carried out this very request, where its file is still there as it was
+    /// published. A file that was touched since counts if it has the digest that the request names.
     package func alreadyComplete(in queue: TransferQueue) throws(LonghaulError) -> Transfer? {
         if options.upload != nil { return nil }
         let parts = try RequestValidator.parse(url)
         let path = try RequestValidator.destination(of: self, parts)
         guard
-            let transfer = try queue.store.transfers.completed(
+            let (transfer, identity) = try queue.store.transfers.completed(
                 url: url, origin: parts.origin, at: path, now: queue.now),
-            session == transfer.session,
+            session == transfer.session, let ended = transfer.finishedAt,
             options.checksum == nil || options.checksum == transfer.checksum,
-            case .present(_, let size) = FileInspection.entry(at: path),
-            size == transfer.bytesDone
+            isSame(as: transfer)
         else { return nil }
-        return transfer
+        let size = transfer.bytesDone
+        // By a clock that was ahead, later changes would seem earlier.
+        let isUnchanged =
+            ended <= queue.now
+            && FileInspection.isUnchanged(path, identity, size: size, since: ended)
+        return isUnchanged || options.checksum?.isOfFile(at: path, size: size) == true
+            ? transfer : nil
+    }
+
+    private func isSame(as transfer: Transfer) -> Bool {
+        var other = TransferRequest(url: transfer.url, destination: destination)
+        other.options = transfer.options
+        guard let one = FetchIdentity(self), let other = FetchIdentity(other) else { return false }
+        return one.selectsSame(as: other)
+    }
+}
+
+extension Checksum {
+    fileprivate func isOfFile(at path: String, size: Int64) -> Bool {
+        let digest = FileDigest(algorithm)
+        guard FileInspection.kind(at: path) == .file, let file = try? SourceFile(path),
+            file.version.size == size,
+            (try? digest.update(from: file.descriptor, upTo: size)) != nil
+        else { return false }
+        return digest.hex() == hex && file.isUnchanged
     }
 }
 
@@ -133,8 +156,8 @@ extension PreparedRequests {
     }
 }
 
-/// Tells which requests need not be made: their file was sent to the same URL before, by any
-/// session, and is the same by size and times.
+/// Tells which requests need not be made: an equal one has left the same file, by path, size and
+/// times, at the same place, in any session, and no upload to that place was recorded since.
 package struct SentUploads {
     private let queue: TransferQueue
     private var validator = RequestValidator()

@@ -73,6 +73,7 @@ package struct FetchIdentity: Hashable, Sendable {
         mirrors = options.mirrors.map { ExactText(CanonicalURL.of($0) ?? $0) }
         upload = options.upload
         upload?.askedURL = nil
+        upload?.keysChosenAt = nil
         if upload != nil, case .file(let path) = request.destination { source = ExactText(path) }
     }
 
@@ -96,6 +97,48 @@ package struct FetchIdentity: Hashable, Sendable {
             ($0.element.name, $0.offset) < ($1.element.name, $1.offset)
         }.map(\.element)
     }
+}
+
+// MARK: - Requests of one user for one representation
+
+extension FetchIdentity {
+    /// Both requests are of one user and select one representation, through any proxy and with any
+    /// check of the result. Passwords may change.
+    package func selectsSame(as other: FetchIdentity) -> Bool { marks == other.marks }
+
+    /// What tells files apart that uploads may leave at one URL. It is kept for longer than the
+    /// credentials, and has the names of users without their passwords.
+    package var marks: [String] {
+        var fields = headers
+        var user = credentials.user?.text
+        if upload?.isSigned == true {
+            // Keys that expire have another name each time, and a bucket has no object of its own
+            // for each.
+            let token = S3Keys.tokenField
+            if fields.contains(where: { $0.name == token }) { user = nil }
+            fields.removeAll { $0.name == token }
+        }
+        let users = [credentials.userInfo?.text, user].map { $0.map(Self.userName) ?? "" }
+        let files = [
+            credentials.clientCertificate, credentials.headersFrom, credentials.userFrom,
+            credentials.cookiesFrom,
+        ].map { $0?.text ?? "" }
+        let form = [upload?.contentType, upload?.formField, upload?.profile?.name].map { $0 ?? "" }
+        let parts = (upload?.formFields ?? []).map { "\($0.name)=\($0.value)" }
+        return users + files + form + ["\(credentials.netrc)"] + fields.map(Self.mark) + parts
+    }
+
+    private static func mark(_ field: HeaderFields.Field) -> String {
+        var value = field.value
+        if field.name == "authorization", value.beginsIgnoringCase(with: "basic "),
+            let user = Base64.decode(value.dropFirst(6))
+        {
+            value = userName(String(decoding: user, as: UTF8.self))
+        }
+        return "\(field.name): \(value)"
+    }
+
+    private static func userName(_ user: String) -> String { String(user.prefix { $0 != ":" }) }
 }
 
 /// The policy for an enqueued transfer where an equal one is live.

@@ -21,7 +21,7 @@ package enum UploadPlace {
     }
 
     /// The URL of the file in a directory; another URL stays.
-    static func url(of name: String, at url: String) -> String {
+    package static func url(of name: String, at url: String) -> String {
         appending(PercentEncoding.encode(name.utf8), to: url)
     }
 
@@ -63,7 +63,7 @@ package enum UploadPlace {
 
 extension TransferRequest {
     /// Name of the file that an upload sends.
-    var sourceName: String {
+    package var sourceName: String {
         guard case .file(let path) = destination else { return "file" }
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
         return String(path[path.utf8.index(after: slash)...])

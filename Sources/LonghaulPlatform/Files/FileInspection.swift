@@ -22,9 +22,7 @@ package enum FileInspection {
             facts.part = .unusable(errno: ENOENT)
         }
         if let identity, case .present(let other, _) = facts.part, other != identity,
-            let (directory, _) = PathParts.split(part),
-            let handle = try? DirectoryHandle(opening: directory),
-            lh_renumbers(handle.descriptor) == 1
+            isRenumbered(part)
         {
             facts.part = .unusable(errno: ESTALE)
         }
@@ -42,6 +40,25 @@ package enum FileInspection {
     ) -> (identity: FileIdentity, size: Int64, touched: Timestamp)? {
         guard let look = try? FileLook(at: path), look.isRegular else { return nil }
         return (look.identity, look.size, look.touched)
+    }
+
+    /// The name has that file still, and nothing has changed its content, its name or its mode
+    /// since the moment.
+    package static func isUnchanged(
+        _ path: String, _ identity: FileIdentity, size: Int64, since moment: Timestamp
+    ) -> Bool {
+        guard let file = file(at: path), file.size == size, file.touched <= moment else {
+            return false
+        }
+        return file.identity == identity || isRenumbered(path)
+    }
+
+    /// Its file system may give other inode numbers with each mount.
+    private static func isRenumbered(_ path: String) -> Bool {
+        guard let (directory, _) = PathParts.split(path),
+            let handle = try? DirectoryHandle(opening: directory)
+        else { return false }
+        return lh_renumbers(handle.descriptor) == 1
     }
 
     private static func look(at path: String) -> (entry: FileFacts.Entry, mount: UInt64) {

@@ -46,6 +46,7 @@ package struct TransferStatus {
             UPDATE transfer SET phase = 1, readyAt = 0, waitReason = NULL, fetchID = ?2, \
             startedAt = coalesce(startedAt, ?3) WHERE id = ?1
             """, id, state.id, now)
+        try SentFileRows(connection).forget(work.request)
         work.phase = .running
         work.readyAt = nil
         work.waitingFor = []
@@ -152,6 +153,7 @@ package struct TransferStatus {
         let error = StoredJSON.encode(error)
         statement.bind(8, error)
         try end(id, as: .failed, statement, standing, numbers, now)
+        if standing.upload != nil { try SentFileRows(connection).forget(id) }
         addEvent(.transferFailed, of: id, standing, detail ?? error, now)
     }
 
@@ -166,6 +168,7 @@ package struct TransferStatus {
             """)
         let standing = try standing(of: id)
         try end(id, as: .cancelled, statement, standing, numbers, now)
+        if standing.upload != nil { try SentFileRows(connection).forget(id) }
         // The way out where its disk is away for good: `retry` takes the one that is there.
         try connection.run(
             """

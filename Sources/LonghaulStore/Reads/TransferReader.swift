@@ -82,23 +82,29 @@ package struct TransferReader {
         }
     }
 
-    /// The newest download of this URL to this path that has completed.
+    /// The newest download of this URL to this path that has completed, and the file that it has
+    /// left there.
     ///
     /// - Parameter origin: Of the URL.
     package func completed(
         url: String, origin: String, at path: String, now: Timestamp
-    ) throws(LonghaulError) -> Transfer? {
+    ) throws(LonghaulError) -> (transfer: Transfer, file: FileIdentity)? {
         try store.snapshot { connection in
             let number: Int64? = try connection.value(
                 "SELECT id FROM origin WHERE name = ?1", origin)
             guard let number else { return nil }
-            let id: TransferID? = try connection.value(
+            let found = try connection.first(
                 """
-                SELECT id FROM transfer INDEXED BY transferKept WHERE identityKey = ?1 \
+                SELECT id, fileDevice, fileInode, coalesce(fileBirth, 0) \
+                FROM transfer INDEXED BY transferKept WHERE identityKey = ?1 \
                 AND phase = 3 AND fileInode IS NOT NULL AND url = ?2 \
                 AND coalesce(finalPath, destination) = ?3 ORDER BY id DESC LIMIT 1
-                """, IdentityKey.of(url, origin: number), url, path)
-            return try id.flatMap { try TransferRows(connection).transfer($0, now: now) }
+                """, IdentityKey.of(url, origin: number), url, path
+            ) { ($0[0] as TransferID, $0.fileIdentity(device: 1, inode: 2, birth: 3)) }
+            guard let (id, file) = found,
+                let transfer = try TransferRows(connection).transfer(id, now: now)
+            else { return nil }
+            return (transfer, file)
         }
     }
 

@@ -55,6 +55,7 @@ struct TransferRows: ConnectionRows {
         try connection.run(
             "UPDATE transfer SET want = ?2, rearm = rearm + 1, replacedBy = NULL WHERE id = ?1", id,
             want.rawValue)
+        try SentFileRows(connection).forget(id)
         try setRunsNow(false, id)
     }
 

@@ -143,6 +143,7 @@ struct RequestRows: ConnectionRows {
             request.deadline.seconds, request.expectedBytes, request.options.stored,
             calendars.stored(schedule.eligibility), schedule.waiver?.checkAt, schedule.waiver?.by,
             IdentityKey.of(request.url, origin: originID))
+        if change.url != nil { try SentFileRows(connection).forget(work.request) }
         if isMoved, work.phase == .queued {
             try connection.run(
                 "UPDATE transfer SET readyAt = ?2, waitReason = NULL WHERE id = ?1", work.id,

@@ -87,6 +87,7 @@ package final class TransferInserter {
         if review?.takesUpFailed == false { replaced += try predecessors(of: new) }
         try cancel(replaced, for: nextID)
         let row = try row(placed, identity: identity, waits: !awaited.isEmpty)
+        try SentFileRows(connection).forget(new.request)
         try TransferDependencies(connection).add(awaited, of: TransferID(rawValue: row.id))
         if let gid { try GIDRows(connection).add(gid, of: TransferID(rawValue: row.id)) }
         if let snapshot = new.snapshot { try SnapshotRows(connection).add(snapshot, of: row.id) }

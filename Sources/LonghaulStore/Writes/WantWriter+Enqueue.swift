@@ -113,6 +113,6 @@ extension SentFile {
         guard new.isUpload,
             let version = new.reservation.version ?? new.request.options.upload?.source?.text
         else { return nil }
-        self.init(path: new.path, url: new.request.url, version: version)
+        self.init(new.request, path: new.path, version: version)
     }
 }
