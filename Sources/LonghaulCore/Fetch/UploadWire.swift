@@ -61,7 +61,9 @@ struct UploadWire: Sendable {
     // MARK: - Requests
 
     mutating func next(_ context: FetchContext) -> UploadExchange? {
-        if let missing = directories?.missing { return .makingDirectory(missing) }
+        if let missing = directories?.missing {
+            return underWay.isEmpty ? .makingDirectory(missing) : nil
+        }
         let job = conversation.standing.job
         frame.bytes.state.upload?.start(job, known: context.origin.uploads)
         return conversation.next(beside: underWay)
