@@ -79,7 +79,7 @@ extension TransferChange {
         get { fields[\.insecure] }
         set { fields[\.insecure] = newValue }
     }
-    /// ``TransferOptions/privateAddresses``.
+    /// As `TransferOptions.privateAddresses`.
     public var privateAddresses: PrivateAddresses? {
         get { fields[\.privateAddresses] }
         set { fields[\.privateAddresses] = newValue }
