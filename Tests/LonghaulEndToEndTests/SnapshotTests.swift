@@ -42,7 +42,8 @@ struct SnapshotTests {
             let shown = try await home.start(command).wait().rows.first
             #expect(shown?["source"].string == home.file("source"), "\(command)")
         }
-        let metadata = try #require(try server.log.first?["headers"]["upload-metadata"].string)
+        let creation = try #require(try server.log.first { $0["method"] == "POST" })
+        let metadata = try #require(creation["headers"]["upload-metadata"].string)
         #expect(metadata.hasPrefix("filename \(Data("source".utf8).base64EncodedString())"))
     }
 

@@ -270,7 +270,8 @@ struct UploadTests {
         let options = type.map { ["--content-type", $0] } ?? []
         let result = try await home.start(words + options).wait()
         #expect(result.status == 0, "\(result.errors)")
-        let metadata = try #require(try server.log.first?["headers"]["upload-metadata"].string)
+        let creation = try #require(try server.log.first { $0["method"] == "POST" })
+        let metadata = try #require(creation["headers"]["upload-metadata"].string)
         let told = metadata.split(separator: ",").map { pair in
             let parts = pair.split(separator: " ").map(String.init)
             let value = Data(base64Encoded: parts.last ?? "") ?? Data()
