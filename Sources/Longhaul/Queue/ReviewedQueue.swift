@@ -35,11 +35,12 @@ package struct ReviewedQueue: Sendable {
         var given = change.fields.request
         given.url = change.url ?? ""
         given.options.headers = HeaderFields(change.headers)
-        var stored = try change.inStore()
+        let now = queue.now
+        var stored = try change.inStore(now: now)
         stored.review = { [given, review] before, after throws(LonghaulError) in
             try review.allow(ReviewedChange(before: before, after: after, given: given))
         }
-        try queue.store.wants.change(id, stored, now: queue.now)
+        try queue.store.wants.change(id, stored, now: now)
         WakeChannel.poke(queue.directory)
     }
 
