@@ -57,11 +57,7 @@ package struct AriaOption: Sendable {
             $0.request.options.retries = count == 0 ? nil : count - 1
         },
         AriaOption("allow-overwrite", isFlag: true) {
-            if try flag($1, "allow-overwrite") {
-                $0.request.options.ifExists = .overwrite
-            } else if $0.request.options.ifExists == .overwrite {
-                $0.request.options.ifExists = .fail
-            }
+            $0.request.options.ifExists = try flag($1, "allow-overwrite") ? .overwrite : .fail
         },
         AriaOption("auto-file-renaming", isFlag: true) {
             guard $0.request.options.ifExists != .overwrite else { return }

@@ -101,6 +101,7 @@ struct ConnectionPolicy: Sendable {
 extension ConnectionPolicy {
     /// A request has brought everything that it was sent for.
     mutating func endedWell(_ segment: ActiveSegment, at now: Instant) {
+        assert(segment.written >= segment.start, "bytes are written behind the start")
         hasEndedWell = true
         tails.ended(bytes: segment.written - segment.start, after: now - segment.begunAt)
     }

@@ -168,6 +168,7 @@ package struct FetchBytes: Sendable {
         let tail = max(2 * adoptedTail, Limits.overlapBytes)
         let rest = adopted + adoptedTail - tail
         guard tail <= adoptedTailMax, rest > 0 else { return false }
+        assert(rest < adopted, "each step takes less")
         adoptedTail = tail
         self.adopted = rest
         have = ByteRanges(0..<rest)

@@ -19,9 +19,7 @@ extension FetchWire {
             segment.written = end.writtenThrough
             frame.bytes.state.emptyAnswers = 0
             frame.bytes.state.validator?.doubts = nil
-            if end.failure == nil {
-                frame.connections.endedWell(segment, at: context.now.monotonic)
-            }
+            if end.failure == nil { frame.connections.endedWell(segment, at: context.now.monotonic) }
         }
         if segment.isOpen,
             end.writtenThrough > segment.start
@@ -166,10 +164,7 @@ extension FetchWire {
         if ask.isAdopting, frame.bytes.adopted != nil, ended.segment.decision != .redirect {
             return tryElsewhere(Failure.notContinued(.noBytes), context)
         }
-        if frame.bytes.closeRanges(after: ended) {
-            askNext(context)
-            return nil
-        }
+        if frame.bytes.closeRanges(after: ended) { return askInTime(context) }
         switch ended.segment.decision {
         case .alreadyComplete(let length)?:
             fromZero = nil

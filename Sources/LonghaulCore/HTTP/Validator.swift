@@ -62,9 +62,12 @@ extension Validator {
         origin = name?.origin
     }
 
-    /// The part that holds for another URL of the same bytes: length and digest.
+    /// The part that holds for another URL of the same bytes: length and digest. The doubts stay: a
+    /// URL counts as another one until it has brought a byte.
     package var withoutIdentity: Validator {
-        Validator(length: length, digest: digest)
+        var validator = Validator(length: length, digest: digest)
+        validator.doubts = doubts
+        return validator
     }
 
     /// The same version at another source: under the name that it had there before, if any.

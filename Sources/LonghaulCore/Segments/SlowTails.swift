@@ -34,6 +34,7 @@ package struct SlowTails: Hashable, Sendable {
     }
 
     package mutating func gaveUp(at position: Int64) {
+        assert(positions.count < tailsMax, "no more are slow then")
         positions.append(position)
     }
 }

@@ -224,6 +224,9 @@ package struct DraftUpload: ResumableUpload {
             standing.mayHaveArrived = false
             return .goOn
         }
+        if kept.isUntold == true, [404, 405].contains(head.status) {
+            return .failed(UploadFailure.draftNotSpoken(head))
+        }
         return refused(head)
     }
 

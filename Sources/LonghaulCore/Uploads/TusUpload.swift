@@ -133,7 +133,8 @@ package struct TusUpload: ResumableUpload {
             // Servers answer so for an upload that they do not know (tus 1.0.0, HEAD).
             case .ask where head.status == 403: return isUnknownAtServer()
             case .ask: return answered(ended, head)
-            case .append where head.status == TusUpload.mismatchStatus:
+            // "Checksum Mismatch" (tus 1.0.0, Checksum).
+            case .append where head.status == 460:
                 // The server has dropped the piece. It is sent again with the next attempt.
                 kept.mustAsk = true
                 return .failed(UploadFailure.damaged(head))
@@ -144,9 +145,6 @@ package struct TusUpload: ResumableUpload {
     }
 
     func isComplete(_ head: ResponseHead) -> Bool { true }
-
-    /// "Checksum Mismatch" (tus 1.0.0, Checksum).
-    private static let mismatchStatus = 460
 
     private mutating func createdResource(
         _ ended: EndedExchange, _ head: ResponseHead

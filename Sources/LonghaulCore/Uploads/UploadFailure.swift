@@ -87,8 +87,8 @@ enum UploadFailure {
             .permanent,
             LonghaulError(
                 .serverError,
-                "the server does not say that it takes resumable uploads there (OPTIONS: "
-                    + "\(head.status)), and nothing was sent; try --protocol auto or put",
+                "the server does not take resumable uploads there (\(head.status)), and nothing "
+                    + "was sent; try --protocol auto or put",
                 httpStatus: head.status))
     }
 

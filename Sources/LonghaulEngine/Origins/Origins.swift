@@ -111,12 +111,13 @@ final class Origins {
     /// Cooling origins that a read of the queue has found.
     func setCooling(_ found: CoolingOrigins) { cooling = found }
 
-    /// Somebody wants transfers of these origins to go on now.
-    func hasten(_ names: Set<String>, now: Moment) {
+    /// Clients want transfers of these origins to resume now. Returns whether there are any.
+    func hasten(_ names: Set<String>, now: Moment) -> Bool {
         for name in names.sorted() {
             _ = update(name, now: now) { $0.endPause(at: now.wall) }
             site(name).refused.forget()
         }
+        return !names.isEmpty
     }
 
     func forgetCooling() { cooling.forgetAll() }

@@ -152,8 +152,7 @@ extension Engine {
         _ changes: TurnChanges, stopping stops: Set<TransferID>, now: Moment
     ) {
         let stopped = fetches.all.filter { stops.contains($0.subscribers.leader.id) }
-        origins.hasten(changes.hastened, now: now)
-        if !changes.hastened.isEmpty { schedule.needsPlan = true }
+        if origins.hasten(changes.hastened, now: now) { schedule.needsPlan = true }
         effects.delete(changes.deletions)
         for started in changes.starts.started + changes.starts.given {
             install(started, now: now)

@@ -88,8 +88,8 @@ extension Engine {
         if entry.stage == .sharing {
             perform(entry.orderCopies(), of: entry, now: now)
         }
-        let alike = isRefused ? fetches.unanswered(like: entry) : []
-        for id in alike { feed(.leave(.requeue), to: id, now: now) }
+        if !isRefused { return }
+        for id in fetches.unanswered(like: entry) { feed(.leave(.requeue), to: id, now: now) }
     }
 
     func perform(_ step: CopyStep, of entry: ActiveFetch, now: Moment) {

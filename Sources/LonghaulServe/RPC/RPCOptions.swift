@@ -27,7 +27,11 @@ final class RPCOptions: Sendable {
             template.request.options.ifExists = .rename
         }
         var entry = try ListedRequest(urls: urls, template: template, context: queue.context())
-        let all = globals.withLock { $0 }.merging(options) { $1 }
+        var all = globals.withLock { $0 }.merging(options) { $1 }
+        // What is not overwritten is renamed, unless that is refused, too.
+        if all["allow-overwrite"] != nil, all["auto-file-renaming"] == nil {
+            all["auto-file-renaming"] = ["true"]
+        }
         for (name, values) in all.sorted(by: { $0.key < $1.key }) {
             for value in values where !value.isEmpty { _ = try entry.apply(name, value) }
         }
