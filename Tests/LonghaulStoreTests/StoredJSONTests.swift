@@ -16,4 +16,17 @@ import Testing
         #expect(text == StoredJSON.encode(validator))
         #expect(StoredJSON.decode(Validator.self, text) == validator)
     }
+
+    /// What is seldom there is stored, too: each of these decides what the next answer means.
+    @Test func noFieldIsLeftOut() {
+        var validator = Validator(etag: "x", length: 3)
+        validator.mirror = "m"
+        validator.origin = "o"
+        validator.isJoined = true
+        validator.doubts = 2
+        #expect(StoredJSON.decode(Validator.self, StoredJSON.text(validator)) == validator)
+        var doubted = Validator(etag: "x")
+        doubted.doubts = 2
+        #expect(StoredJSON.decode(Validator.self, StoredJSON.text(doubted)) == doubted)
+    }
 }

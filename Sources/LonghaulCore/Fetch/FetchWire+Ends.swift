@@ -19,7 +19,8 @@ extension FetchWire {
             segment.written = end.writtenThrough
             frame.bytes.state.emptyAnswers = 0
             frame.bytes.state.validator?.doubts = nil
-            if end.failure == nil { frame.connections.endedWell(segment, at: context.now.monotonic) }
+            let now = context.now.monotonic
+            if end.failure == nil { frame.connections.endedWell(segment, at: now) }
         }
         if segment.isOpen,
             end.writtenThrough > segment.start

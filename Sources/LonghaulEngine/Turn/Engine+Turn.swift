@@ -85,9 +85,7 @@ extension Engine {
             deleteUnopened(step, entry)
         }
         if entry.stage == .left { remove(fetch, now: now.monotonic) }
-        if entry.stage == .sharing {
-            perform(entry.orderCopies(), of: entry, now: now)
-        }
+        if entry.stage == .sharing { perform(entry.orderCopies(), of: entry, now: now) }
         if !isRefused { return }
         for id in fetches.unanswered(like: entry) { feed(.leave(.requeue), to: id, now: now) }
     }

@@ -7,7 +7,7 @@ extension StoredJSON {
         var text: [UInt8] = [UInt8(ascii: "{")]
         text.reserveCapacity(256)
         guard validator.elsewhere == nil, validator.mirror == nil, validator.origin == nil,
-            validator.isJoined == nil,
+            validator.isJoined == nil, validator.doubts == nil,
             add("\"digest\":\"", validator.digest, to: &text),
             add("\"etag\":\"", validator.etag, to: &text),
             add("\"lastModified\":\"", validator.lastModified, to: &text)
