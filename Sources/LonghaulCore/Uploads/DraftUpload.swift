@@ -240,11 +240,15 @@ package struct DraftUpload: ResumableUpload {
         let named = DraftVersion(in: head.headers)
         if let named, named.number < kept.version.number {
             kept.version = named
-        } else if !kept.isGuess {
+        } else if !kept.isGuess, kept.isUntold != true {
             // Another version might be taken for a plain request without a byte.
             return nil
         } else if let older = kept.version.older {
             kept.version = older
+        } else if kept.isUntold == true {
+            // The next attempt begins with the newest one again.
+            kept.version = .ietf9
+            return .failed(UploadFailure.draftNotSpoken(head))
         } else {
             assert(!kept.isRemembered, "a memory that was wrong is dropped first")
             standing.successor = .plain(PlainUpload.Kept())
