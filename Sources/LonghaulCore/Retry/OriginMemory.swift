@@ -116,7 +116,7 @@ extension OriginMemory {
         coolDownUntil = max(moment, pauseUntil ?? moment)
     }
 
-    /// Somebody will not wait: one transfer goes first at this moment, whatever the server has
+    /// A user will not wait: one transfer goes first at this moment, whatever the server has
     /// asked for. Never sooner than a second after the pause began.
     package mutating func endPause(at moment: Timestamp) {
         guard let until = coolDownUntil, until > moment else { return }

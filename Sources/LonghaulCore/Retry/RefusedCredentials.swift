@@ -33,7 +33,7 @@ package struct Credentials: Hashable, Sendable {
         }
     }
 
-    /// They stand in files, which may be renewed without a word to anybody.
+    /// They stand in files, which other programs may renew at any time.
     package var mayBeRenewed: Bool { !files.isEmpty }
 }
 
@@ -58,7 +58,7 @@ package struct RefusedCredentials: Sendable {
         refusals[credentials] = nil
     }
 
-    /// Somebody has corrected something, or wants another try.
+    /// A client has corrected something, or wants another try.
     package mutating func forget() { refusals = [:] }
 
     /// Why a transfer is not to ask with these; `nil` = it may.

@@ -33,7 +33,7 @@ package struct ReviewedChange: Sendable {
 }
 
 extension ReviewedChange {
-    /// Secrets that answers hide, and that the change would show to somebody else: the request goes
+    /// Secrets that answers hide and the change would show to another server: the request goes
     /// to another server, through another proxy, or to a server that is proven in another way. What
     /// the client says again is no secret to it. In words, for a message; empty = there are none.
     package var exposedSecrets: [String] {

@@ -59,7 +59,7 @@ struct Gatekeeper: Sendable {
         }
         let places = headers["sec-fetch-dest"]
         if headers["sec-fetch-mode"].contains("navigate") || places.contains(where: Self.opens) {
-            // Whoever wrote the link, it only shows the page. In a frame a click could be stolen.
+            // A link from any site only shows the page. In a frame a click could be stolen.
             let isWhole = places.isEmpty || places == ["document"]
             return isForPage && isWhole
                 ? nil : "a link opens the page at / and nothing else; the page itself asks for more"

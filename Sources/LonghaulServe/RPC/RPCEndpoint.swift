@@ -182,7 +182,7 @@ struct RPCEndpoint: Sendable {
         return isAnyProven
     }
 
-    /// Anybody may ask for the names.
+    /// Names may be asked for without the secret.
     private static let open: Set<String> = ["system.listMethods", "system.listNotifications"]
 
     private static func reads(_ name: String) -> Bool {
