@@ -10,9 +10,9 @@ extension Limits {
     static let storePollSeconds: Double = 60
     /// Rows of each kind that one transaction reads to apply intents.
     static let intentsPerTransaction = newcomersPerTransaction
-    /// Waiting transfers, those that are due first, whose pauses may end early at once.
+    /// Waiting transfers whose pauses may end early at once; transfers that are due come first.
     static let pausesEndedAtOnce = 10_000
-    /// Transfers that one transaction examines of those that might join a fetch.
+    /// Candidates for joining a fetch that one transaction examines.
     static let newcomersPerTransaction = 512
     /// Origins kept in memory; the store keeps them all.
     static let originsInMemory = 1024
@@ -27,7 +27,7 @@ extension Limits {
     // Prefetching.
     /// How long a transfer that was made ready may wait for its connection.
     static let surplusSeconds: Double = 1
-    /// Requests that wait in the transport: so many keep it busy for a moment without the engine.
+    /// Requests that wait in the transport: enough to keep it busy for a moment without the engine.
     static let busyRequests = 32
     /// Rows of the queue that a plan reads beyond its places while transfers are prefetched.
     static let rowsBeyondPlaces = 32
@@ -35,7 +35,7 @@ extension Limits {
     // The store.
     /// After a failed commit the same writes are tried again.
     static let commitRetrySeconds: Double = 1
-    /// After so many failed commits the engine gives up; the queue stays as it was last committed.
+    /// Failed commits after which the engine gives up; the queue stays as it was last committed.
     static let commitFailures = 30
     /// Several tries of a writer that waits.
     static let writerYieldMinimumSeconds: Double = 0.02
@@ -52,8 +52,8 @@ extension Limits {
     static let copiedAtEndBytes: Int64 = 4 << 20
 
     // Life.
-    /// Bytes must move for so long before the machine waits for them: what has no unsaved bytes yet
-    /// is no reason, and neither are many small files that come and go.
+    /// Bytes must move for this long before sleep is inhibited: a transfer without unsaved bytes is
+    /// no reason, and neither are many short transfers of small files.
     static let inhibitAfterSeconds: Double = 1
     /// Longest suspension where no event tells that the machine is awake again.
     static let suspendedMaximumSeconds: Double = 60

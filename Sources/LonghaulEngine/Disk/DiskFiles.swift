@@ -238,7 +238,7 @@ extension LocalFault {
     }
 }
 
-/// The cells of a fetch on the progress board, its own and those of its requests.
+/// The cells of a fetch on the progress board: one for the fetch, one for each request.
 struct FetchCells {
     let own: UInt
     private var segments: [UInt] = []

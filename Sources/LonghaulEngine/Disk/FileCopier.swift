@@ -1,8 +1,8 @@
 internal import LonghaulCore
 internal import LonghaulPlatform
 
-/// Copies of a whole part file for the transfers that share it. A few at a time: one sync for each
-/// batch, and a transfer with its copy goes on while the next are made.
+/// Copies a whole part file for the transfers that share it. A few copies per batch: one sync
+/// serves a batch, and a transfer that has its copy continues while the next ones are made.
 struct FileCopier {
     let parts: OpenParts
     let workers: FileWorkers

@@ -77,7 +77,7 @@ extension OpenParts {
                     like: isRefused ? FileNaming.portable(name) : name, in: directory
                 ).map(directory.path(of:))
             }
-            // Only a directory, a device or the like blocks a transfer that may replace files.
+            // Directories, devices and the like block a transfer even if it may replace files.
             let advice =
                 item.policy == .overwrite
                 ? "it is no file but a device, a pipe or a socket: move it away and resume"
@@ -108,8 +108,7 @@ extension OpenParts {
 }
 
 extension PublicationOrder {
-    /// A file of another program that the download went on with is replaced if it is still what it
-    /// was.
+    /// Another program's file that the download continued is replaced if it is unchanged.
     fileprivate var finalPolicy: ExistingFilePolicy {
         guard let kept = continued, kept.path == destination,
             let file = FileInspection.file(at: kept.path), file.identity == kept.identity,

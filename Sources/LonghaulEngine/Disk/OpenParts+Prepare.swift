@@ -69,8 +69,8 @@ extension OpenParts {
         return LocalFault(unmounted: disk.mountPoint)
     }
 
-    /// Beside the destination; one that was made for another transfer, which has left since, stays
-    /// where it is as long as it is there.
+    /// The part file lies beside the destination. If it was made for another transfer, which has
+    /// left since, it stays in its directory as long as it exists.
     private func place(of order: PartOrder) throws(SystemFailure) -> (String, name: String) {
         guard let (directory, finalName) = PathParts.split(order.destination) else {
             throw SystemFailure(operation: "open", path: order.destination, errno: 2)

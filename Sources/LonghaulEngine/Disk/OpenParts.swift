@@ -15,7 +15,7 @@ final class OpenParts: Sendable {
     let board: ProgressBoard
     let directories = DirectoryHandles()
     private let parts = Mutex<[FetchID: Part]>([:])
-    /// Tells the names of this store's part files from those of others.
+    /// Recognizes the names of this store's part files.
     private let store: String
     private let tell: @Sendable (EngineInput) -> Void
 
@@ -121,7 +121,7 @@ final class OpenParts: Sendable {
             // file is verified.
             if !digests.isEmpty { _ = try? digest(fetch, part, digests, through: through) }
         } catch {
-            // The next sync would answer 0: what was written since the last one is not reliable.
+            // The next sync would return 0: bytes written since the last one are unreliable.
             board.distrust(fetch)
             report(fetch, .syncFailed(token: token, LocalFault(error)))
         }
@@ -194,8 +194,7 @@ final class OpenParts: Sendable {
                 from: kept.path, kept.identity, length: kept.length,
                 unchangedSince: kept.finishedAt)
             try part.sync()
-            // Preallocated by its program, or sparse: SEEK_HOLE would not show what was written
-            // out.
+            // Preallocated by its program, or sparse: SEEK_HOLE would not show the written length.
             let zeros = kept.isOfAnother ? try part.firstZeros(before: kept.length) : nil
             report(fetch, .filled(zerosFrom: zeros))
         } catch {

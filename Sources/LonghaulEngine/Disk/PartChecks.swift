@@ -1,12 +1,12 @@
 internal import LonghaulCore
 internal import LonghaulPlatform
 
-/// Checks whether a part file is still what was written. All look at synced bytes.
+/// Checks that a part file still has the bytes written to it. All checks read synced bytes.
 enum PartChecks {
-    /// A file that was truncated while it was written soon has its old length again, with zeros
-    /// where bytes were. There is a hole then: written bytes are never one. The hole begins with
-    /// the first block that is all zeros, so the file is cut off well before it, and the next
-    /// attempt fetches what is missing.
+    /// A file that was truncated while it was written soon has its old length again, with zeros in
+    /// place of the lost bytes. They form a hole, which written bytes never do. The hole begins
+    /// with the first block of zeros, so the file is cut off well before it, and the next attempt
+    /// fetches the missing bytes.
     static func gap(in part: PartFile, before length: Int64) throws(SystemFailure) -> LocalFault? {
         guard length >= Limits.holeLookBytes, let hole = part.firstHole, hole < length
         else { return nil }
@@ -16,8 +16,8 @@ enum PartChecks {
         return LocalFault(cutOff: part.path, at: end)
     }
 
-    /// An abandoned version that was longer may have left its tail. A file that is too short is
-    /// never made longer: what is missing would be zeros.
+    /// An abandoned longer version may have left its tail. A file that is too short is never
+    /// extended: the missing bytes would be zeros.
     static func fit(_ part: PartFile, to length: Int64) throws(SystemFailure) -> LocalFault? {
         let size = try part.size()
         if size > length { try part.truncate(to: length) }

@@ -48,7 +48,7 @@ struct EffectPerformer {
                 orders.append(.digest(fetch, range, algorithm))
             case .secure(let length):
                 batches.secure(fetch, length: length, on: device(of: fetches[fetch]))
-            // Begun with the turn in which it was decided, see ``ActiveFetch/orderCopies()``.
+            // Begun with the turn that decided it, see ``ActiveFetch/orderCopies()``.
             case .handOut: break
             case .fill(let kept): orders.append(.fill(fetch, kept))
             case .publish(let order):
@@ -187,7 +187,7 @@ struct EffectPerformer {
         wire.start(begun.map { request($0.ask, by: $0.request, target) })
     }
 
-    /// After the number of its connections has changed. No decision, and nothing that must follow a
+    /// Called after the number of its connections has changed. No decision, and need not follow a
     /// commit.
     func divideRate(of entry: ActiveFetch) {
         let share = entry.machine.rateShare

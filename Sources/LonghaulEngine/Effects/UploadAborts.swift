@@ -1,8 +1,8 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// Takes away at servers what uploads have left there. An attempt is recorded before its request
-/// goes out, its success after it: what a crash cuts off is done again by the next engine.
+/// Deletes abandoned uploads at servers. An attempt is recorded before its request is sent, its
+/// success afterwards: the next engine repeats a request that a crash interrupted.
 struct UploadAborts {
     private struct Attempt {
         var upload: AbandonedUpload
@@ -47,7 +47,7 @@ struct UploadAborts {
         return true
     }
 
-    /// Records what has ended and begins what is due.
+    /// Records ended requests and begins due ones.
     ///
     /// - Parameters:
     ///   - isLeaving: Nothing new is begun.

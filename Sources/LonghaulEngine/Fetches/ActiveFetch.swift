@@ -40,7 +40,7 @@ final class ActiveFetch {
         let overdueSince: Timestamp?
         /// Bytes that the fetch had received before this engine started it.
         let receivedBefore: Int64
-        /// What it asks its origin with; `nil` = it has no credentials.
+        /// The credentials of its requests; `nil` = none.
         let credentials: Credentials?
     }
 
@@ -73,7 +73,7 @@ final class ActiveFetch {
     /// The connections that it holds at its origin.
     var connections: Int { counted.connections }
 
-    /// Records what an event tells about its server, see ``Origins/judge(_:_:at:with:)``.
+    /// Records the consequences of an event for its server, see ``Origins/judge(_:_:at:with:)``.
     func judge(_ step: FetchStep, _ event: FetchEvent, in origins: Origins) -> Bool {
         if case .head = event { site.hasAnswered = true }
         return origins.judge(step, event, at: sources.own, with: start.credentials)
@@ -122,8 +122,8 @@ final class ActiveFetch {
     /// A request that leaves the wire is known to cost no byte.
     var goesOnWhenAskedAgain: Bool { machine.download?.goesOnWhenAskedAgain ?? false }
 
-    /// Tells whether the fetch goes on at the end of a time box. A request that must not be sent
-    /// again always does.
+    /// Tells whether the fetch continues after the end of a time box. A request that must not be
+    /// sent twice always does.
     func outlasts(_ policy: UnresumablePolicy) -> Bool {
         switch policy {
         case .finish: isUnresumable

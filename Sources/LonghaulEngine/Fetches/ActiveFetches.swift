@@ -5,13 +5,13 @@ internal import LonghaulCore
 final class ActiveFetches {
     private var byID: [FetchID: ActiveFetch] = [:]
     private(set) var placeTime = PlaceTime()
-    /// Until when the sessions of those that run have been charged for their places.
+    /// The sessions of active fetches have been charged for their places until then.
     private var chargedAt: Instant?
     /// No tick is due before; the first one may be due later. It saves each turn a search in all
     /// machines.
     private(set) var soonestTick: Instant?
     private var nextSerial: Int64 = 1
-    /// Transfers of which a crash may have left a part file that is not recorded, and since when.
+    /// Transfers that may have an unrecorded part file after a crash, and since when.
     var unrecordedSince: [TransferID: Timestamp] = [:]
     /// A transfer has found a disk full: until then each one checks for room before its first
     /// request.
@@ -59,7 +59,7 @@ final class ActiveFetches {
         if entry.holdsPlace { placeTime.add(max(0, now - since), to: entry.start.session) }
     }
 
-    /// The conditions that matter to those that run.
+    /// The conditions that matter to active fetches.
     var interest: ConditionNeeds {
         byID.values.reduce(ConditionNeeds()) { $0.union($1.subscribers.interest) }
     }
@@ -69,10 +69,10 @@ final class ActiveFetches {
         byID.values.contains { $0.holdsPlace && $0.subscribers.interest.idle }
     }
 
-    /// Body bytes received by this engine for those that are still active.
+    /// Body bytes received by this engine for fetches that are still active.
     var bytesReceived: Int64 { byID.values.reduce(0) { $0 + $1.received } }
 
-    /// Those among them that were sent.
+    /// The sent bytes among ``bytesReceived``.
     var bytesSent: Int64 { byID.values.reduce(0) { $0 + ($1.isUpload ? $1.received : 0) } }
 
     // MARK: - Ticks
@@ -98,7 +98,7 @@ final class ActiveFetches {
         self.soonestTick = byID.values.compactMap(\.status.nextTick).min()
     }
 
-    /// Those that have not been answered yet and ask the same origin with the same credentials.
+    /// Unanswered fetches that ask the same origin with the same credentials.
     func unanswered(like entry: ActiveFetch) -> [FetchID] {
         byID.values.filter {
             $0 !== entry && $0.sources.own === entry.sources.own && $0.holdsPlace
@@ -108,7 +108,7 @@ final class ActiveFetches {
 
     // MARK: - The rate of all
 
-    /// They use what their limit allows, or nearly.
+    /// The fetches use nearly all of the rate limit.
     var areHeldBack: Bool {
         guard let totalRate else { return false }
         let rate = byID.values.reduce(0) { $0 + $1.rate.bytesPerSecond }
@@ -125,8 +125,8 @@ final class ActiveFetches {
 
     // MARK: - The network
 
-    /// Requests whose answers may never come, because they were sent over another network. Those
-    /// that lose nothing by it are sent again over this one.
+    /// Requests whose answers may never come, because they were sent over another network. Requests
+    /// that can be repeated without loss are sent again over this one.
     var suspects: [SegmentKey] {
         byID.values.flatMap { entry -> [SegmentKey] in
             guard entry.stage == .moving, entry.subscribers.leader.eligibility.usesNetwork,

@@ -1,7 +1,7 @@
 internal import LonghaulCore
 
-/// A whole file becomes as many files as transfers asked for it. Each copy goes on as a fetch of
-/// its own that lacks nothing: it is verified, named and recorded by the rules of its transfer.
+/// A whole file is copied for each transfer that shares it. Each copy continues as a separate fetch
+/// with no missing bytes: it is verified, named and recorded by the rules of its transfer.
 struct CopyStep {
     var writes: [StoreWrite] = []
     var orders: [FileOrder] = []
@@ -16,8 +16,8 @@ struct CopyStep {
 }
 
 extension ActiveFetch {
-    /// Orders the copies that are missing. The leader comes last: until then the part file is what
-    /// the next engine would copy from after a crash.
+    /// Orders the missing copies. The leader comes last: until then the next engine could copy from
+    /// the part file after a crash.
     func orderCopies() -> CopyStep {
         var step = CopyStep()
         guard stage == .sharing, let machine = machine.download else { return step }
@@ -63,7 +63,7 @@ extension ActiveFetch {
         return step
     }
 
-    /// A copy that comes too late: its fetch, or all that waited for it, has left.
+    /// A copy that comes too late: its fetch, or every transfer that waited for it, has left.
     static func orderForLateCopy(_ event: FetchEvent) -> FileOrder? {
         guard case .copied(_, let identity, let path, _) = event else { return nil }
         return .delete(OrphanedPart(path: path, identity: identity))
@@ -114,7 +114,7 @@ extension ActiveFetch {
 }
 
 extension FetchState {
-    /// The directory of the part file; empty while there is none.
+    /// The directory of the part file; empty if there is no part file.
     var home: String { FileNaming.directory(of: partPath) }
 }
 

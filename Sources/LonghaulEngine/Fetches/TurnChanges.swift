@@ -21,18 +21,18 @@ struct TurnChanges {
     /// A transfer went into the inbox, and is looked at next: it is not wanted in the queue, or
     /// waits for one that has ended.
     var hasNewIntents = false
-    /// Transfers that failed because no host can answer what they need.
+    /// Transfers that failed because no host can answer their questions.
     var unanswerable: Set<TransferID> = []
-    /// Origins whose cool-down has ended for transfers that are to go on at once.
+    /// Origins whose cool-down has ended for transfers that are to resume at once.
     var hastened: Set<String> = []
     var starts = Starts()
-    /// The place where the search for newcomers goes on; `nil` = there was no search.
+    /// Start of the next search for newcomers; `nil` = there was no search.
     var joinCursors: [Int64: TransferID]?
 
     /// Fetches that this turn brings into memory, or might have.
     struct Starts {
         var started: [StartedFetch] = []
-        /// Copies that go on as fetches of their own.
+        /// Copies that continue as separate fetches.
         var given: [StartedFetch] = []
         /// Transfers that could not be read.
         var refused: [(TransferID, LonghaulError)] = []
@@ -77,7 +77,7 @@ extension Subscriber {
 }
 
 extension TransferWork {
-    /// The identity by which the start may be shared; `nil` = it goes alone.
+    /// The identity for sharing the start; `nil` = the start is not shared.
     var sharedIdentity: FetchIdentity? {
         if isUnreadable || request.options.onDuplicate == .separate { return nil }
         return FetchIdentity(request)

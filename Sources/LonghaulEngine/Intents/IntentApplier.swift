@@ -31,7 +31,8 @@ struct IntentApplier {
         if let mark = facts.clockMark { try tx.follow(mark, now: now.wall) }
         // Before any origin is read.
         try endPauses(tx)
-        // Before any transfer leaves: a newcomer may go on with what another gives up.
+        // Admitted before any transfer leaves: a newcomer may continue with the bytes of one that
+        // leaves.
         if facts.admitsNewcomers { try sharing.admitNewcomers(tx, &changes) }
         let ids = try tx.inbox.removeFirst(limit: Limits.intentsPerTransaction)
         if ids.count == Limits.intentsPerTransaction { changes.isIncomplete = true }
@@ -89,8 +90,8 @@ struct IntentApplier {
         return expired.count == limit
     }
 
-    /// A transfer whose copy is recorded in this commit: its intent is applied once the copy is a
-    /// fetch of its own. `false` = it is none.
+    /// The intent of a transfer whose copy is recorded in this commit waits until the copy is a
+    /// separate fetch. `false` = there is no such copy.
     private func postpone(
         _ id: TransferID, _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws -> Bool {
@@ -180,8 +181,8 @@ struct IntentApplier {
         changes.deletions += try tx.fetches.drop(of: work.id, now: now.wall)
     }
 
-    /// A client wants this one to go on now: its server is asked, whatever failed there before and
-    /// whatever pause it has asked for. Credentials that it has refused may be right by now.
+    /// A client wants this transfer to resume now: its server is asked despite earlier failures and
+    /// requested pauses. Credentials that it has refused may be valid again.
     private func hasten(
         _ work: TransferWork, _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws {

@@ -4,16 +4,16 @@ internal import LonghaulStore
 /// The meaning of a changed intent of a transfer. Pure: ``IntentApplier`` loads and writes.
 enum IntentDecision: Hashable {
     case nothing
-    /// The transfer is ready now; an earliest moment holds. With `hastens`, its server is asked
-    /// whatever failed there before.
+    /// The transfer is ready now; an earliest moment still holds. With `hastens`, its server is
+    /// asked despite earlier failures.
     case queue(hastens: Bool)
     /// The transfer ends. `dropsBytes`: its bytes go to an equal transfer, or are deleted.
     case cancel(dropsBytes: Bool)
     case fail
-    /// The transfer is queued anew. `isSuperseded`: another intent came since, and is applied next.
+    /// The transfer is queued again. `isSuperseded`: a later intent is applied next.
     case rearm(isSuperseded: Bool)
     case dropBytes
-    /// The fetch goes on with the changed settings.
+    /// The fetch continues with the changed settings.
     case adopt
     /// The fetch, which serves this transfer alone, leaves the wire.
     case leave(FetchDeparture)
@@ -81,9 +81,8 @@ enum IntentDecision: Hashable {
 }
 
 extension TransferRequest {
-    /// Tells whether a fetch may adopt these settings as it goes on: they differ from `other` in
-    /// nothing that decides what is requested. The new eligibility decides whether the fetch may
-    /// run now.
+    /// Tells whether a running fetch may adopt these settings: they and `other` request the same
+    /// bytes in the same way. The new eligibility decides whether the fetch may run now.
     fileprivate func canContinue(as other: TransferRequest, _ fetch: SharedFetch) -> Bool {
         var old = other
         for field in RequestField.adopted where !field.isSame(self, old) {

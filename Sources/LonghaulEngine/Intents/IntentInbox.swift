@@ -4,7 +4,7 @@ internal import LonghaulCore
 struct IntentInbox {
     /// Some may be waiting.
     var isDue = true
-    /// The last transaction applied all that one may, and left some.
+    /// The last transaction applied as many as one may, and left some.
     private(set) var isBehind = false
     /// Transactions that applied intents.
     private(set) var rounds = 0
@@ -18,7 +18,7 @@ struct IntentInbox {
 
 /// The engine's knowledge of the clock, to compare with.
 struct EngineClock {
-    /// Tells a clock that was set from that of another boot; `nil` = it cannot be told.
+    /// Tells a clock that was set from the clock of another boot; `nil` = the boot is unknown.
     var bootID: String?
     private var lastTurn: Moment?
     /// The clock went back since intents were last applied.
@@ -32,7 +32,7 @@ struct EngineClock {
         return bootID.map { ClockMark(boot: $0, at: now) }
     }
 
-    /// Milliseconds by which the clock was set since the last turn; `nil` = it was not set.
+    /// Milliseconds the clock was set forward or back since the last turn; `nil` = it was not set.
     mutating func jump(_ now: Moment) -> Int64? {
         guard bootID != nil, let lastTurn,
             let jump = ClockMark(boot: "", at: now).jump(since: ClockMark(boot: "", at: lastTurn))

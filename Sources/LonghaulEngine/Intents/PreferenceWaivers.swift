@@ -29,10 +29,10 @@ struct PreferenceWaivers {
     let origins: Origins
     let now: Timestamp
 
-    /// Waives those whose time has come. Where some are waived, those that would follow soon are,
-    /// too: work at a bad moment runs together, instead of keeping the machine awake all day.
+    /// Waives due preferences. If some are waived, those due soon are waived, too: work at an
+    /// unfavourable moment is done together, instead of keeping the machine awake all day.
     ///
-    /// `true` = there may be more that are due.
+    /// `true` = more may be due.
     func apply(_ tx: borrowing EngineTransaction, limit: Int) throws -> Bool {
         let due = try tx.timers.dueWaivers(now, limit: limit)
         var isAnyWaived = false

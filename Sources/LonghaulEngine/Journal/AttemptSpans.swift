@@ -6,10 +6,10 @@ internal import Tracing
 /// `docs/beside-a-server.md` explains them.
 ///
 /// An engine has no context of a caller: a request is made hours after the call that asked for it,
-/// often by another process. So each span is a trace of its own.
+/// often by another process. So each span is a separate trace.
 enum AttemptSpans {
-    /// One span for each request that has ended. It is reported once the request is committed, with
-    /// the moments in which it was sent and ended. URLs and messages leave redacted.
+    /// A span for each ended request. It is reported once the request is committed, with the
+    /// moments of its start and end. URLs and messages are redacted.
     static func record(_ writes: [StoreWrite]) {
         for case .attempt(let id, let attempt) in writes { record(attempt, of: id) }
     }

@@ -3,7 +3,7 @@ internal import LonghaulStore
 internal import LonghaulPlatform
 internal import Synchronization
 
-/// Has a copy of the store made when the last one is a day old, on a thread of its own.
+/// Has the store copied on a separate thread when the last copy is a day old.
 final class DailyCopy {
     private let store: Store
     private let isOver = Flag()
@@ -30,7 +30,7 @@ final class DailyCopy {
         isBusy.value.store(true, ordering: .relaxed)
         let (directory, isOver, isBusy) = (store.location.directory, isOver, isBusy)
         thread = try? SystemThread(name: "longhaul-copy") {
-            // A failed copy is made again; `doctor` says what is wrong with the store.
+            // A failed copy is made again; `doctor` reports the store's damage.
             try? StoreCopy.make(directory: directory, now: now.wall) {
                 !isOver.value.load(ordering: .relaxed)
             }
@@ -39,9 +39,9 @@ final class DailyCopy {
         if thread == nil { isBusy.value.store(false, ordering: .relaxed) }
     }
 
-    /// Ends the copy that is under way, soon.
+    /// Ends a running copy soon.
     ///
-    /// - Parameter isHurried: The engine was told to leave.
+    /// - Parameter isHurried: The engine was ordered to leave.
     func end(isHurried: Bool) {
         isOver.value.store(true, ordering: .relaxed)
         thread?.join()

@@ -187,7 +187,7 @@ package final class EngineLoop: Sendable {
         withExtendedLifetime(lock) {}
     }
 
-    /// The number of files that the process may open beside those of the engine itself.
+    /// The number of files that the process may open beside the engine's own files.
     private static var openFilesLeft: Int {
         max(0, OwnProcess.openFilesMax - Limits.openFilesOfItsOwn)
     }
@@ -231,14 +231,13 @@ package final class EngineLoop: Sendable {
                 if !engine.isLeaving {
                     leaving?.begin()
                     engine.beginLeaving(now: now)
-                    // A stop counts for all that was wanted before.
+                    // A stop withdraws earlier requests for an engine.
                     if reason == .signal, holder.stays {
                         _ = try store.settings.withdrawEngine()
                     }
                 }
                 let last = try engine.turn([], now: now)
-                // The time of the engine is over. Whatever cannot be recorded is recovered, as
-                // after a crash.
+                // The time of the engine is over. Unrecorded work is recovered, as after a crash.
                 if let error = engine.commitError { throw error }
                 // `run` waits for the hosts that it has started, within the budget of each.
                 let waits =
@@ -257,7 +256,7 @@ package final class EngineLoop: Sendable {
 }
 
 extension EngineLoop {
-    /// Folds the messages into what the loop keeps. Returns the inputs of the next turn.
+    /// Folds the messages into the loop's state. Returns the inputs of the next turn.
     private func inputs(
         of messages: [Message], _ machine: inout MachineFacts, _ life: inout EngineLife,
         _ watch: inout StopCheck, now: Moment

@@ -22,7 +22,7 @@ struct EngineMetrics {
     private var counted = EngineCounters()
     private var bytesCounted: Int64 = 0
 
-    /// Adds what has changed since the last update.
+    /// Adds the changes since the last update.
     mutating func update(from engine: Engine) {
         let totals = engine.totals
         completed.increment(by: totals.completed - counted.completed)
@@ -35,7 +35,7 @@ struct EngineMetrics {
         let total = max(engine.bytesReceived, bytesCounted)
         bytes.increment(by: total - bytesCounted)
         bytesCounted = total
-        // A store that cannot be read now leaves the gauges as they are.
+        // A store that cannot be read now leaves the gauges unchanged.
         guard let counts = try? engine.writer.store.transfers.counts() else { return }
         for (state, gauge) in states { gauge.record(counts[state] ?? 0) }
     }

@@ -1,7 +1,7 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// Compares what the engine has done with what it was started for.
+/// Compares the engine's totals with its stop conditions.
 struct StopCheck {
     let stopConditions: StopConditions
     let started: Instant

@@ -2,13 +2,13 @@ internal import LonghaulCore
 internal import LonghaulPlatform
 internal import LonghaulTransport
 
-/// ``WirePort`` on libcurl, from the first request on: an engine that only waits for its moment has
-/// neither libcurl in memory nor a thread for it. Used by the engine's thread alone.
+/// ``WirePort`` on libcurl, created with the first request: an engine that only waits for its
+/// moment has neither libcurl in memory nor a thread for it. Used by the engine's thread alone.
 ///
-/// Each file system that is written to has a transport of its own, up to ``Limits/transports``:
-/// bodies are written on the transport's thread, and a file system that hangs (a network's, a
-/// frozen one) holds up its own downloads only. Discretionary requests have transports apart, whose
-/// threads have a low priority. All have one budget of connections and rate.
+/// Each target file system has its own transport, up to ``Limits/transports``: bodies are written
+/// on the transport's thread, and a file system that hangs (a network's, a frozen one) delays its
+/// own downloads only. Discretionary requests have separate transports, whose threads have a low
+/// priority. All share one budget of connections and rate.
 final class TransportPool: WirePort, @unchecked Sendable {
     private struct Purpose: Equatable {
         /// The number of the file system's device.

@@ -50,7 +50,7 @@ package struct EngineReport: Hashable, Sendable {
     package var stoppedBy: StoppedBy
 }
 
-/// What has ended since the engine began.
+/// Counts of transfers that have ended since the engine began.
 package struct EngineCounters: Hashable, Sendable {
     package private(set) var completed = 0
     package private(set) var failed = 0
@@ -60,12 +60,11 @@ package struct EngineCounters: Hashable, Sendable {
     private(set) var requests = 0
     /// Requests among them that ended with an error or with an unusable answer.
     private(set) var failedRequests = 0
-    /// Transfers that began anew because their bytes were of no use any more.
+    /// Transfers that restarted because their bytes were useless.
     private(set) var restarts = 0
-    /// Body bytes of fetches that have left, received or sent; those of active fetches are not in
-    /// it.
+    /// Body bytes received or sent by fetches that have left; excludes active fetches.
     private(set) var bytesOfGone: Int64 = 0
-    /// Those among them that were sent.
+    /// The sent bytes among ``bytesOfGone``.
     private(set) var sentByGone: Int64 = 0
     /// The part of the bytes that the store's totals have.
     var recorded = MovedBytes()
@@ -88,7 +87,7 @@ package struct EngineCounters: Hashable, Sendable {
         }
     }
 
-    /// The bytes by their direction, with those of active fetches.
+    /// The bytes by direction, including active fetches.
     func moved(withActive bytes: Int64, sent: Int64) -> MovedBytes {
         let sent = sentByGone + sent
         return MovedBytes(received: bytesOfGone + bytes - sent, sent: sent)

@@ -4,8 +4,8 @@ internal import LonghaulStore
 
 /// Holds transfers back whose credentials their origin has refused for others.
 extension Origins {
-    /// Records what an answer to a fetch tells about its credentials. Returns whether no other is
-    /// to ask with them from now on.
+    /// Records the consequences of an answer for the credentials of its fetch. Returns whether
+    /// other requests must stop using them.
     func judge(
         _ step: FetchStep, _ event: FetchEvent, at site: OriginSite, with credentials: Credentials?
     ) -> Bool {

@@ -11,9 +11,9 @@ final class OriginSite {
     var hasAnswered = false
     /// The connections and requests that active fetches hold there, counted with each change.
     private(set) var held = HeldAtOrigin()
-    /// The rate at which its transfers have ended lately.
+    /// The recent rate of ended transfers.
     var pace = PrefetchRate()
-    /// What it has refused to which credentials.
+    /// Credentials that it has refused.
     var refused = RefusedCredentials()
     /// Tells whether the site is in ``Origins/freed``.
     var isFreed = false
@@ -64,7 +64,7 @@ struct FetchSources {
 
     func site(of url: String) -> OriginSite { mirrors[url] ?? own }
 
-    /// URLs at which nothing is begun now, by the scheduler's rules.
+    /// URLs that are avoided now, by the scheduler's rules.
     func resting(at now: Timestamp) -> Set<String> {
         if mirrors.isEmpty { return [] }
         var all = mirrors

@@ -24,7 +24,7 @@ final class Origins {
     /// Memory of an origin; `nil` = it is not loaded.
     func memory(of name: String) -> OriginMemory? { sites[name]?.memory }
 
-    /// Before a plan and not within one: a plan relies on what it has read.
+    /// Called before a plan and not within one: a plan relies on the sites that it has loaded.
     func evictUnused(besides inUse: () -> Set<String>) {
         if sites.count < Limits.originsInMemory { return }
         let names = inUse()
@@ -45,7 +45,7 @@ final class Origins {
         freed = []
     }
 
-    // MARK: - What is learned
+    // MARK: - Lessons
 
     /// Applies lessons about an origin, which count at once for all its fetches. The write of a
     /// lesson becomes a write of the whole memory.
@@ -135,7 +135,7 @@ final class Origins {
 
     // MARK: - Mirrors
 
-    /// Reads from the store what is not in memory.
+    /// Reads origins from the store that are not in memory.
     func load(_ urls: [String], read: (String) throws -> OriginMemory) rethrows {
         for name in urls.compactMap(Origins.name) {
             let site = site(name)

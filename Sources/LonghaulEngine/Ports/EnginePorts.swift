@@ -14,15 +14,16 @@ package protocol WirePort: Sendable {
     func stop(_ keys: [SegmentKey])
     /// Requests among them that have not gone out end as `withdrawn`.
     func withdraw(_ keys: [SegmentKey])
-    /// The network has changed: no connection that is there is used for another request, and those
-    /// of these requests are given up when nothing has come on them for some seconds.
+    /// The network has changed: existing connections are not used for further requests. The
+    /// connections of these requests are abandoned if they stay silent for some seconds.
     func leaveConnections(suspecting keys: [SegmentKey])
 }
 
 /// The machine's conditions, as the engine sees them.
 package protocol ConditionsPort: Sendable {
-    /// Called once, before all else. From then on every change is reported, always the whole, from
-    /// any thread, until ``stop()``; and what the machine is about to do, see ``attend(_:)``.
+    /// Called once, before all other calls. Afterwards every change is reported from any thread,
+    /// always as the whole value, until ``stop()``; so are announcements of sleep and shutdown, see
+    /// ``attend(_:)``.
     func listen(
         _ report: @escaping @Sendable (Conditions) -> Void,
         onEvent: @escaping @Sendable (MachineEvent) -> Void)
@@ -40,8 +41,7 @@ package protocol ConditionsPort: Sendable {
     /// within about a second, also where it must be polled for. Returns at once.
     func guardIdleness(_ isWanted: Bool)
 
-    /// Keeps the machine, while nobody uses it, from going to sleep, as far as that is possible.
-    /// Returns at once.
+    /// Inhibits the sleep of an idle machine as far as possible. Returns at once.
     func keepAwake(_ isWanted: Bool)
 
     /// Names the conditions that are of interest from now on. Reads them once, and waits for that
@@ -49,16 +49,16 @@ package protocol ConditionsPort: Sendable {
     /// unknown.
     func watch(_ interest: ConditionNeeds) -> Conditions
 
-    /// The store has changed, perhaps what it overrides. What follows from it is reported.
+    /// The store has changed, perhaps its overrides. Changed conditions are reported.
     func lookAgain()
 
     func stop()
 }
 
-/// A service manager that is told how an engine does. All calls come from the engine's thread, so
-/// that an engine that hangs is silent.
+/// A service manager that is notified of the engine's state. All calls come from the engine's
+/// thread, so that an engine that hangs is silent.
 package protocol ServiceNotifier: Sendable {
-    /// The lease is held, what a dead engine left is in order, and turns begin.
+    /// The engine holds the lease, has recovered its predecessor's work, and begins turns.
     func isReady(now: Instant)
 
     /// After each turn, with how many fetches are in memory. Answers when it wants to be called

@@ -1,8 +1,8 @@
 package import LonghaulCore
 
-/// The disk, as the engine sees it. Orders are carried out away from the engine's thread, those of
-/// one fetch in the order given; the outcome of each comes back as an ``EngineInput``. The
-/// simulation puts a disk in its place that loses what was not synced.
+/// The disk, as the engine sees it. Orders are carried out outside the engine's thread, orders of
+/// one fetch in sequence; the outcome of each comes back as an ``EngineInput``. The simulation
+/// replaces it with a disk that loses unsynced bytes.
 package protocol FilePort: Sendable {
     func submit(_ orders: [FileOrder])
 
@@ -19,7 +19,7 @@ package protocol FilePort: Sendable {
     /// Shows other processes how fast the fetch moves, in bytes per second.
     func publish(rate: Double, fetched: Int64, of fetch: FetchID)
 
-    /// Nothing is under way: what is open only for the next file is closed.
+    /// Nothing is under way: files kept open for the next file are closed.
     func rest()
 
     // MARK: Recovery; before anything else, and blocking.
@@ -67,14 +67,14 @@ package enum FileOrder: Sendable {
     /// Secures one batch: see group commit in the documentation of the engine.
     case secure([(FetchID, length: Int64)])
     case publish([(FetchID, PublicationOrder)])
-    /// Copy a file into the empty part file, if it is still what it was.
+    /// Copy a file into the empty part file, if the file is unchanged.
     indirect case fill(FetchID, KeptFile)
     /// Copies of the fetch's whole part file; each is durable when it is reported. Every one is
     /// answered once, that of a fetch that was closed meanwhile with a failure.
     case copy(FetchID, [CopyOrder], length: Int64)
     case close(FetchID, deletingPart: Bool)
-    /// The part file of a transfer that is not wanted any more; only if it still is that file. When
-    /// it is gone, by this or by `close`, that is told.
+    /// The part file of a transfer that is no longer wanted; only if it is still the same file.
+    /// When `delete` or `close` has removed it, that is reported.
     indirect case delete(OrphanedPart)
 }
 

@@ -1,7 +1,7 @@
 package import LonghaulCore
 package import LonghaulStore
 
-/// The programs that are told what happened, as the engine sees them. Outcomes come back as
+/// The programs that are notified of outcomes, as the engine sees them. Results come back as
 /// ``HostReport``s, from any thread.
 package protocol HostPort: Sendable {
     /// Called once, before all else.
@@ -13,11 +13,11 @@ package protocol HostPort: Sendable {
     /// A process of the host runs by itself.
     func isAttached(_ host: String) -> Bool
 
-    /// Tells whether this very process runs and can take what is handed to it.
+    /// Tells whether this very process runs and can be handed work.
     func isAlive(_ resident: StoredResident) -> Bool
 
-    /// Gathers what is handed over and makes a process that does not begin yet. A resident process
-    /// is watched from then on; it reads in the store what it is handed.
+    /// Gathers the data to hand over and makes a process that does not begin yet. A resident
+    /// process is watched from then on; it reads its work in the store.
     func prepare(_ order: LaunchOrder)
 
     /// Lets it run: its launch is recorded.
@@ -30,22 +30,21 @@ package protocol HostPort: Sendable {
     /// A job whose end is known is reported as ended.
     func adopt(_ launch: StoredLaunch) -> Bool
 
-    /// Asks it to end, or ends it with all that it has started. A resident process goes on; its
-    /// launch is then reported as ended.
+    /// Asks the process to end, or ends it and all its descendants. A resident process keeps
+    /// running; its launch is then reported as ended.
     func end(_ id: LaunchID, killing: Bool)
 
-    /// Seconds of processor time that the launch has used, with all that it has started; `nil` =
-    /// not known.
+    /// Seconds of processor time used by the launch and all its descendants; `nil` = unknown.
     func processorSeconds(of id: LaunchID) -> Double?
 
-    /// Records what a host has answered and could not be recorded when it came. Throws while the
-    /// store cannot be written.
+    /// Records answers of a host that could not be recorded when they came. Throws while the store
+    /// cannot be written.
     func recordAnswers(of id: LaunchID) throws(LonghaulError)
 
     /// Drops the host's answers: it is to answer once more, to another launch.
     func dropAnswers(of id: LaunchID)
 
-    /// Processes that have begun go on.
+    /// Processes that have begun keep running.
     func stop()
 }
 
@@ -80,11 +79,12 @@ package enum HostReport: Sendable {
     /// Another process has acknowledged everything meanwhile.
     case nothingToDo(LaunchID)
     case notPrepared(LaunchID, message: String)
-    /// The store could not be written when it answered. Before the end of the launch is told.
+    /// The store could not be written when the host answered. Reported before the end of the
+    /// launch.
     case answersWait(LaunchID)
     /// The host's answer makes no sense; the transfer waits on.
     case answerRefused(LaunchID, message: String)
-    /// The host's result of a task; before the end of the launch is told.
+    /// The host's result of a task; reported before the end of the launch.
     case result(LaunchID, task: String, TaskResult)
     case ended(LaunchID, LaunchEnding, status: Int?, output: String)
     /// A program has attached itself, or gone away, perhaps.

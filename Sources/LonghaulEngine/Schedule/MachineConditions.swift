@@ -23,9 +23,9 @@ struct MachineConditions {
 
     mutating func watch(_ interest: ConditionNeeds) { watching = interest }
 
-    /// A network that is there anew needs time: addresses, routes and name servers come one after
-    /// the other. It needs none if its source says that all of that is done. The first report is no
-    /// change.
+    /// A network that has appeared again needs time: addresses, routes and name servers come one
+    /// after the other. It needs none if its source reports all of them complete. The first report
+    /// is no change.
     mutating func replace(with new: Conditions, now: Moment) -> Change {
         var change = Change()
         let isOfOneKind = new.network.value == conditions.network.value

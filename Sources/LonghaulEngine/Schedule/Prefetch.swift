@@ -3,14 +3,14 @@ internal import LonghaulCore
 /// How many transfers are made ready before the wire has a place for them, where files end faster
 /// than the next could be started and opened in between. See ``PrefetchRate``.
 struct Prefetch {
-    /// Part files that may be open, without those of ``SchedulerLimits/running``.
+    /// Part files that may be open besides ``SchedulerLimits/running``.
     var partFilesMax = Limits.openPartFiles
     /// The highest number of part files, prefetched ones included.
     var partFilesCap = Int.max
     /// When to check for transfers that are ready and do not go out; `nil` = none is ready.
     private(set) var surplusCheckAt: Instant?
 
-    /// Part files that may still be opened for what is prefetched.
+    /// Part files that may still be opened for prefetched transfers.
     func room(active: Int) -> Int { max(0, min(partFilesMax, partFilesCap) - active) }
 
     /// Part files that may still be opened for anything. Files that wait for a slow disk hold back
@@ -19,9 +19,9 @@ struct Prefetch {
         max(0, min(partFilesMax + limits.running, partFilesCap) - active)
     }
 
-    /// How many of an origin may be ready beyond its connections, and how many are: by the rate of
-    /// its transfers, and by the part files that may be open. What is granted beyond those that are
-    /// ready is subtracted from `room`.
+    /// How many transfers of an origin may be ready beyond its connections, and how many are: by
+    /// the rate of its transfers, and by the part files that may be open. New places are subtracted
+    /// from `room`.
     func share(
         of site: OriginSite, from room: inout Int, _ limits: SchedulerLimits, now: Moment
     ) -> (granted: Int, ready: Int) {
@@ -41,9 +41,8 @@ struct Prefetch {
         origins.all.contains { $0.pace.prefetched(at: now.monotonic) > 0 }
     }
 
-    /// Requests that are ready and have not gone out a second later: long files have come after
-    /// small ones, and what is more urgent must not wait behind them all. They go back to the
-    /// queue.
+    /// Requests that are ready and were not sent within a second: long files have come after small
+    /// ones, and more urgent transfers must not wait behind them all. They return to the queue.
     mutating func surplus(
         of fetches: ActiveFetches, _ origins: Origins, _ limits: SchedulerLimits, now: Moment
     ) -> [SegmentKey] {
@@ -61,8 +60,8 @@ struct Prefetch {
             .sorted { $0.fetch < $1.fetch }
     }
 
-    /// The next plan waits until half of what was prefetched has gone out: then it starts many at
-    /// once.
+    /// The next plan waits until half of the prefetched requests have been sent: then it starts
+    /// many at once.
     func wantsPlan(
         _ origins: Origins, active: Int, _ limits: SchedulerLimits, now: Moment
     ) -> Bool {
@@ -83,8 +82,8 @@ struct Prefetch {
     }
 
     /// Rows of the queue that a plan reads. While transfers are prefetched, plans follow each other
-    /// within milliseconds, and each would read again what the one before has left: a few more rows
-    /// than there are places suffice.
+    /// within milliseconds, and each would read again the rows that the previous one has left: a
+    /// few more rows than there are places suffice.
     func rowsToRead(
         _ origins: Origins, active: Int, _ limits: SchedulerLimits, now: Moment
     ) -> Int {

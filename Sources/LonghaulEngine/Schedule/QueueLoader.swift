@@ -1,7 +1,8 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// Loads what a plan is decided by: an indexed head of the queue (never the queue), and what runs.
+/// Loads the input of a plan: an indexed head of the queue (never the queue), and running
+/// transfers.
 struct QueueLoader {
     let schedule: Schedule
     let fetches: ActiveFetches
@@ -20,7 +21,7 @@ struct QueueLoader {
         var queue = QueueSnapshot()
         queue.running = fetches.running(now: now)
         queue.placeTime = fetches.placeTime
-        // Where every place is taken, a turn that is over may give one away.
+        // If every place is taken, a transfer whose turn is over may free one.
         guard partFiles > 0,
             queue.running.count < limits.running || prefetch.isAny(of: origins, now: now)
                 || queue.running.contains(where: { $0.isTurnOver(at: now.wall) })
@@ -73,7 +74,7 @@ struct QueueLoader {
             queue.rows += found.rows
             cooling = found.cooling
             queue.coolDownEnds = [queue.coolDownEnds, found.coolDownEnds].compactMap { $0 }.min()
-            // The next read goes on where this one ended, if more wait than one read finds.
+            // The next read continues after this one, if more wait than one read finds.
             queue.cursors[isDiscretionary] = found.resumeAfter
         }
         queue.cooling = cooling
@@ -118,7 +119,7 @@ struct QueueLoader {
         }
     }
 
-    /// Origins at which nothing more can start now.
+    /// Origins that can start nothing more now.
     private func fullOrigins(_ running: [Running]) -> Set<String> {
         var connections: [String: Int] = [:]
         for transfer in running {

@@ -88,7 +88,7 @@ struct DueTimes: Equatable {
     private(set) var wake: Timestamp?
     /// When the next transfer may start.
     private(set) var ready: Timestamp?
-    /// The same, without those that check for room on a disk.
+    /// ``ready`` without transfers that check for room on a disk.
     private(set) var readyBesidesStorage: Timestamp?
 
     /// At the end of the transaction, whose writes count.
@@ -121,7 +121,7 @@ struct ScheduleTriggers {
     private(set) var nextStop: Timestamp?
     /// Something is ready by time and not by its conditions.
     private(set) var holdsBack = false
-    /// The conditions that matter to those that run or wait.
+    /// The conditions that matter to running or waiting transfers.
     private(set) var interest = ConditionNeeds()
 
     /// Such a moment has passed: plan.

@@ -1,8 +1,8 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// The plan of a turn, with what the engine needs to act on it. A value: what it means for memory
-/// follows once the transaction is committed.
+/// The plan of a turn, with the data that the engine needs to act on it. A value: memory is changed
+/// once the transaction is committed.
 struct TurnPlan {
     struct Start {
         var id: TransferID
@@ -15,7 +15,7 @@ struct TurnPlan {
 
     /// Transfers to start, in their order.
     var starts: [Start] = []
-    /// Running transfers that lost what they need, or whose turn is over.
+    /// Running transfers whose conditions no longer hold, or whose turn is over.
     var stops: Set<TransferID> = []
     /// A free place would let more start.
     var hasBacklog = false
@@ -23,13 +23,13 @@ struct TurnPlan {
     var holdsBack = false
     /// See ``SchedulerPolicy/Plan/nextStart``; also of transfers that were not read.
     var nextStart: Timestamp?
-    /// See ``SchedulerPolicy/Plan/nextStop``; also when the first turn is over for which another
-    /// transfer may wait.
+    /// See ``SchedulerPolicy/Plan/nextStop``; also the end of the first turn that another transfer
+    /// may wait for.
     var nextStop: Timestamp?
     /// The conditions that matter to what runs and waits; `nil` = eligibilities were not read,
     /// because every place is taken.
     var interest: ConditionNeeds?
-    /// The places where the next reads of the queue go on.
+    /// The places where the next reads of the queue resume.
     var cursors: [Bool: ReadyPlace] = [:]
     /// Origins that cool down, as the reads have found them; `nil` = nothing was read.
     var cooling: CoolingOrigins?
@@ -49,7 +49,7 @@ struct EligibilityFacts {
     }
 }
 
-/// All that a plan is decided by, besides limits.
+/// The input of a plan, besides limits.
 struct QueueSnapshot {
     /// `nil` = every place is taken, and nothing of the queue was read.
     var eligibilities: EligibilityFacts?
@@ -58,13 +58,13 @@ struct QueueSnapshot {
     /// The head of the queue, of those whose conditions hold.
     var rows: [ReadyRow] = []
     var origins: [OriginID: OriginState] = [:]
-    /// Mirrors at which transfers of the head may begin whose own origin is avoided.
+    /// Mirrors for transfers of the head whose own origin is avoided.
     var mirrors: [TransferID: [OriginID]] = [:]
     /// Bytes per second of one transfer, by origin.
     var rates: [String: Double] = [:]
     var running: [Running] = []
     var placeTime = PlaceTime()
-    /// When the first of the origins has cooled down of which nothing was read.
+    /// End of the first cool-down among the origins that were skipped.
     var coolDownEnds: Timestamp?
     var cursors: [Bool: ReadyPlace] = [:]
     var cooling: CoolingOrigins?
@@ -84,7 +84,7 @@ struct QueueSnapshot {
 }
 
 extension TurnPlan {
-    /// Pure: the scheduler's rules for what was loaded.
+    /// Applies the scheduler's rules to a snapshot. Pure.
     ///
     /// - Parameter partFiles: Part files that may be opened.
     static func decide(

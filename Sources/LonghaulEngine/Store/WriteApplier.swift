@@ -62,7 +62,7 @@ struct WriteApplier {
             now: now.wall)
     }
 
-    /// A copy goes on as a fetch of its own from this commit on.
+    /// A copy is a separate fetch from this commit on.
     private func give(
         _ copy: FetchState, to id: TransferID, _ proven: [Checksum],
         _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges

@@ -1,16 +1,16 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// A round is one transaction. It loads what it decides by, and writes what was decided; memory
-/// changes and effects are performed only after it.
+/// A round is one transaction. It loads its input and writes its decisions; memory changes and
+/// effects are performed only after it.
 extension Engine {
-    /// The tasks of a round besides writing what is pending.
+    /// The tasks of a round besides writing pending changes.
     private struct CommitScope {
         var appliesIntents: Bool
         var plans: Bool
     }
 
-    /// Commits what is pending, applies intents, and starts what may start. Returns whether another
+    /// Commits pending changes, applies intents, and starts transfers. Returns whether another
     /// round may be needed.
     func commit(now: Moment) throws(LonghaulError) -> Bool {
         let pending = pending
@@ -105,7 +105,7 @@ extension Engine {
         return facts
     }
 
-    /// Repeats in memory what the transaction does in the store. Done again if the commit fails.
+    /// Repeats the transaction's changes in memory. Done again if the commit fails.
     private func endCoolDowns(_ facts: IntentApplier.Facts) {
         if facts.clockWentBack || facts.isFirst { origins.forgetCooling() }
         if let moment = facts.networkBackAt { origins.endCoolDowns(at: moment) }
@@ -144,10 +144,10 @@ extension Engine {
         }
     }
 
-    /// Applies the changes in memory, in the order in which they were decided.
+    /// Applies the changes in memory, in the order of their decisions.
     ///
-    /// - Parameter stops: Transfers that lost what they need, or whose turn is over. Fetches that
-    ///   they lead leave the wire, and their bytes are kept.
+    /// - Parameter stops: Transfers whose conditions no longer hold, or whose turn is over. Fetches
+    ///   that they lead leave the wire, and their bytes are kept.
     private func follow(
         _ changes: TurnChanges, stopping stops: Set<TransferID>, now: Moment
     ) {
@@ -237,7 +237,7 @@ extension TransferRequest {
     private var yields: Bool { options.yields ?? isDiscretionary }
 }
 
-/// What a turn adds to the totals of the store.
+/// Additions of a turn to the totals of the store.
 private struct TurnTotals {
     private(set) var amounts: [LifetimeTotal: Int64] = [:]
 

@@ -6,7 +6,7 @@ package import LonghaulStore
 /// given its inputs, clock values and seed.
 ///
 /// It is a loop over owners that have one job each; every piece of state belongs to one of them.
-/// Owners do not call each other: the engine passes one what it needs of another.
+/// Owners do not call each other: the engine passes values between them.
 package final class Engine {
     let writer: StoreWriter
     let fetches = ActiveFetches()
@@ -48,7 +48,7 @@ package final class Engine {
         random = SeededGenerator(seed: seed)
     }
 
-    /// Tells a clock that was set from that of another boot; `nil` = it cannot be told.
+    /// Tells a clock that was set from the clock of another boot; `nil` = the boot is unknown.
     package var bootID: String? {
         get { clock.bootID }
         set { clock.bootID = newValue }
@@ -101,7 +101,7 @@ package final class Engine {
             seconds: seconds, ends: start + seconds, unresumable: unresumable)
     }
 
-    /// Tells whether a fetch runs that may go on at the end of the box.
+    /// Tells whether a fetch runs that may continue after the end of the box.
     package func hasUnresumable(_ policy: UnresumablePolicy) -> Bool {
         fetches.all.contains { $0.outlasts(policy) }
     }
@@ -114,13 +114,14 @@ package final class Engine {
         }
     }
 
-    /// From the next plan on. What runs goes on, even if it is more than now may.
+    /// Applies from the next plan on. Running transfers continue, even if they exceed the new
+    /// limits.
     package func adjust(_ tuning: EngineTuning) {
         effects.retention.lengths = tuning.retention
         schedule.adjust(tuning.limits)
     }
 
-    /// These conditions are watched from now on, and this is what they are.
+    /// These conditions are watched from now on, and have these values.
     package func watch(_ interest: ConditionNeeds, _ found: Conditions, now: Moment) {
         machine.watch(interest)
         setConditions(found, now: now)
@@ -141,7 +142,7 @@ package final class Engine {
         launches.conditionsChanged()
     }
 
-    /// Everything leaves the wire, checkpointed. Turns go on until ``TurnOutcome/isQuiet``.
+    /// Every fetch leaves the wire, checkpointed. Turns continue until ``TurnOutcome/isQuiet``.
     package func beginLeaving(now: Moment) {
         schedule.isLeaving = true
         writer.retryNow()

@@ -1,15 +1,15 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// The first step of a new engine: whatever its predecessor left half-done is brought to where a
-/// crash between any two steps is harmless. It runs before the first turn and may wait for the
+/// The first step of a new engine: its predecessor's unfinished steps are brought to a state that a
+/// crash between any two steps leaves intact. It runs before the first turn and may wait for the
 /// disk.
 struct RecoveryPass {
     let writer: StoreWriter
     let files: any FilePort
     let bootID: String?
     let now: Moment
-    /// Transfers of which a crash may have left a part file that is not recorded, and since when.
+    /// Transfers that may have an unrecorded part file after a crash, and since when.
     private(set) var unrecordedSince: [TransferID: Timestamp] = [:]
     /// Transfers whose file had its name already.
     private(set) var completed = 0
@@ -73,9 +73,9 @@ struct RecoveryPass {
         var work: TransferWork
         var state: FetchState?
         var action: RecoveryAction = .requeueFresh
-        /// Transfers of a whole fetch of which there may be unrecorded copies.
+        /// Transfers of a whole fetch that may have unrecorded copies.
         var subscribers: [TransferWork] = []
-        /// The file exists, whatever its bytes are worth.
+        /// The file exists; its bytes may be useless.
         var isPartThere = false
     }
 
@@ -171,8 +171,8 @@ struct RecoveryPass {
             return true
         }
         try tx.transfers.setQueued(id, now: now.wall)
-        // The intent may have changed while no engine ran. One that is wanted still asks nobody to
-        // hurry.
+        // The intent may have changed while no engine ran. A transfer that is still wanted is not
+        // hastened.
         _ = try tx.inbox.add(unlessWanted: id)
         return false
     }
@@ -197,7 +197,7 @@ struct Settlement: Hashable {
     /// `nil` = it goes back to the queue.
     var completed: Completed?
 
-    /// - Parameter isPartThere: The part file exists, whatever its bytes are worth.
+    /// - Parameter isPartThere: The part file exists; its bytes may be useless.
     static func decide(
         _ action: RecoveryAction, _ state: FetchState?, destination: String, isPartThere: Bool
     ) -> Settlement {

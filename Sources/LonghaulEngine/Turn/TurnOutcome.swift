@@ -11,7 +11,7 @@ package struct TurnOutcome: Sendable {
     /// When the next waiting transfer may start by the clock: back-off, earliest begin, cool-down,
     /// window, the end of its preferences.
     package var nextReady: Timestamp?
-    /// The same, without those that check for room on a disk.
+    /// ``nextReady`` without transfers that check for room on a disk.
     package var nextReadyBesidesStorage: Timestamp?
     /// Something waits for a condition that may come to hold at any time.
     package var waitsForConditions: Bool
