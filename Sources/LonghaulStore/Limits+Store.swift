@@ -49,7 +49,7 @@ extension Limits {
     // Copies and repair.
     static let copiesKept = 2
     static let copyIntervalSeconds: Double = 24 * 3600
-    /// Pages of 4 KiB that are copied before the engine is asked again whether to go on: 1 MiB.
+    /// Pages of 4 KiB that are copied before the engine is asked again whether to continue: 1 MiB.
     static let copyStepPages: Int32 = 256
     /// Rows that are looked through for credentials at a time.
     static let copyRowsAtOnce = 1000
@@ -57,7 +57,7 @@ extension Limits {
     static let copySpareBytes: Int64 = 64 << 20
     /// Faults that SQLite is asked to name.
     static let faultsNamed = 10
-    /// A store with fewer free pages is not written anew.
+    /// A store with fewer free pages is not rewritten.
     static let shrinkLeastFreePages: Int64 = 1_000
     /// Numbers that a restored store skips. Those given after the copy must not be given again, and
     /// only the damaged file knows how many there are.

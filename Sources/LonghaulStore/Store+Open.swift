@@ -2,9 +2,9 @@ package import LonghaulCore
 
 /// How a store is opened.
 package enum OpenMode: Sendable {
-    /// Use the store; make one when there is none.
+    /// Use the store; create it if missing.
     case create
-    /// Use the store; throws when there is none.
+    /// Use the store; throws if it does not exist.
     case existing
     /// Reads alone: nothing is created, migrated or written; throws when there is no store or when
     /// it must be migrated first.
@@ -29,8 +29,8 @@ extension Store {
         try open(directory: directory, mode: mode, schema: .released)
     }
 
-    /// The same for a command that only shows what the store holds: a store of a newer version is
-    /// opened to be read (``OpenMode/newer``).
+    /// The same for a command that only shows the store: a store of a newer version is opened to be
+    /// read (``OpenMode/newer``).
     package static func openToShow(directory: String) throws(LonghaulError) -> Store {
         do {
             return try open(directory: directory)
@@ -80,7 +80,7 @@ extension Store {
         return try connectMigrating(location, mode, schema)
     }
 
-    /// True if a file has the store's name, whatever its content.
+    /// True if a file has the store's name, regardless of its content.
     package static func exists(at location: StoreLocation) -> Bool {
         FileStatus.of(location.database) != nil || FileStatus.failure(location.database) != nil
     }

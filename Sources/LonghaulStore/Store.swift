@@ -23,7 +23,7 @@ package final class Store: Sendable {
     private let place: OpenPlace
     /// Released after the connection, too.
     private let spare: ReserveFile
-    /// The version of the schema for which the statements were written.
+    /// The version of the schema that the statements were written for.
     private let knownVersion: Int
     /// The connection's present `synchronous`. Used only under the lock.
     private nonisolated(unsafe) var durability: Durability?
@@ -140,7 +140,7 @@ package final class Store: Sendable {
         try locked {
             try setDurability(durability)
             let value = try connection.transaction(.immediate) {
-                // A repair holds this lock while it replaces the file, so what is written now is
+                // A repair holds this lock while it replaces the file, so changes made now are
                 // written to the current store.
                 try checkPlace()
                 try checkVersion()
@@ -172,7 +172,7 @@ package final class Store: Sendable {
     }
 }
 
-/// Points between two steps of a commit at which a crash can be simulated.
+/// Points between two steps of a commit where a crash can be simulated.
 package protocol CommitProbe: Sendable {
     /// Throwing rolls the transaction back.
     func willCommit() throws

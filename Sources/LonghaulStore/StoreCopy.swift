@@ -7,8 +7,8 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The daily copies of the store, of which two are kept. An engine makes them while it works; a
-/// repair puts one in the place of a damaged store.
+/// The two latest daily copies of the store. An engine makes them while it works; a repair puts one
+/// in the place of a damaged store.
 package enum StoreCopy {
     /// True if the newest copy is a day old. A copy of another store that was at the same path does
     /// not count.
@@ -26,8 +26,8 @@ package enum StoreCopy {
     /// wait: the copy reads one snapshot. The call blocks until the copy is made, and ends soon
     /// after `goesOn` returns `false`.
     ///
-    /// A copy that is not finished, or whose pages are damaged, leaves the earlier copies as they
-    /// are.
+    /// A copy that is not finished, or whose pages are damaged, leaves the earlier copies
+    /// unchanged.
     package static func make(
         directory: String, now: Timestamp, goesOn: @escaping () -> Bool
     ) throws(LonghaulError) {

@@ -1,7 +1,7 @@
 package import LonghaulCore
 
-/// Transfers that wait for the end of others (``TransferOptions/after``). Each end puts those that
-/// wait for it into the inbox, in its own transaction.
+/// Transfers that wait for the end of others (``TransferOptions/after``). Each end puts the
+/// transfers that wait for it into the inbox, in its own transaction.
 package struct Dependencies {
     let connection: Connection
 
@@ -12,9 +12,9 @@ package struct Dependencies {
         package var state: TransferState?
     }
 
-    /// Looks at the transfers that a queued one waits for. If all have ended as they are to, it may
-    /// begin from now on; its preferences and a relative deadline count from now, too. Returns the
-    /// first one that it has missed: it can never begin.
+    /// Checks the dependencies of a queued transfer. If all have ended as required, it may begin
+    /// from now on; its preferences and a relative deadline count from now, too. Returns the first
+    /// missed dependency: the transfer can never begin.
     package func settle(_ id: TransferID, now: Timestamp) throws -> Missed? {
         guard let work = try WorkRecord.find(id, connection), work.phase == .queued,
             work.eligibility.waitsForTransfers

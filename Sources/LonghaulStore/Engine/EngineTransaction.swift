@@ -13,11 +13,11 @@ package struct EngineTransaction: ~Copyable {
 }
 
 extension Store {
-    /// Runs the body in one write transaction under the lease: all of it is committed, with the
-    /// given durability, or nothing.
+    /// Runs the body in one write transaction under the lease: all its changes are committed, with
+    /// the given durability, or none.
     ///
     /// Throws ``LeaseLost``, before the body runs, when the epoch is not the current one;
-    /// `LonghaulError` when the store fails; and what the body throws.
+    /// `LonghaulError` when the store fails; and errors of the body.
     package func withEngineTransaction<Value>(
         _ epoch: Epoch, _ durability: Durability,
         _ body: (borrowing EngineTransaction) throws -> Value

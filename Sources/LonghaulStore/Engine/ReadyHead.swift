@@ -60,8 +60,8 @@ package struct ReadyRow: Hashable, Sendable {
 }
 
 package struct ReadyHead: Hashable, Sendable {
-    /// Groups in turn, each by age. Groups are in the order of the eligibilities (if none was
-    /// given, those that are not discretionary first), then of priority, session, origin.
+    /// Groups in turn, each by age. Groups are in the order of the eligibilities (without any,
+    /// transfers that are not discretionary come first), then of priority, session, origin.
     package var rows: [ReadyRow]
     /// The place where the next read begins, so that each group has its turn.
     package var resumeAfter: ReadyPlace
@@ -208,9 +208,9 @@ package struct ReadyQueue {
         return head
     }
 
-    /// Transfers that are read wherever they are in their queues: of a long queue only the oldest
-    /// are read. These are transfers with a near deadline, since the last may have the least time,
-    /// and those that clients have moved, the first ones.
+    /// Transfers that are read regardless of their place in the queue: of a long queue only the
+    /// oldest are read. These are transfers with a near deadline, since the last may have the least
+    /// time, and the first ones of the transfers that clients have moved.
     private func picked(
         _ places: [TransferID: Int64], _ limits: ReadyLimits, _ search: inout OriginSearch
     ) throws -> [ReadyRow] {
@@ -226,7 +226,7 @@ package struct ReadyQueue {
         return try urgent + rows(of: moved, limit: limits.total / 2, limits, &search)
     }
 
-    /// Those of these transfers that are ready, up to a number.
+    /// The ready transfers among these, up to a number.
     private func rows(
         of ids: [TransferID], limit: Int, _ limits: ReadyLimits, _ search: inout OriginSearch
     ) throws -> [ReadyRow] {
@@ -300,8 +300,8 @@ package struct ReadyQueue {
             """, eligibility, priority.rawValue, last)
     }
 
-    /// The origins of a queue that can take more, up to its share of the read. Until one is found
-    /// the search goes on, however long it takes: an engine that sees no work would stop.
+    /// The origins of a queue that can take more, up to its share of the read. The search continues
+    /// until one is found, however long it takes: an engine that sees no work would stop.
     private func origins(
         of queue: Queue, _ origins: inout RoundRobinCursor, _ search: inout OriginSearch
     ) throws -> [ReadyOrigin] {

@@ -1,6 +1,6 @@
 package import LonghaulCore
 
-/// Finds and deletes what the queue keeps no longer.
+/// Finds and deletes expired rows of the queue.
 package struct RetentionRows {
     let connection: Connection
 
@@ -16,9 +16,9 @@ package struct RetentionRows {
         return connection.changes
     }
 
-    /// Deletes events from before a moment of sessions without a host: no program is told of them.
-    /// Returns the number of deleted ones. Only the oldest events are looked at, so that a pass is
-    /// cheap in any log.
+    /// Deletes events older than a moment of sessions without a host: no program is notified of
+    /// them. Returns the number of deleted events. Only the oldest events are examined, so that a
+    /// pass is cheap in any log.
     package func forgetUnreadEvents(before moment: Timestamp, limit: Int) throws -> Int {
         try connection.run(
             """
@@ -52,8 +52,7 @@ package struct RetentionRows {
         try TransferRows(connection).forget(id, now: now)
     }
 
-    /// Records an event, once, for each ended transfer whose bytes have been kept for so many
-    /// seconds.
+    /// Records an event, once, for each ended transfer whose bytes have been kept for `seconds`.
     package func announceEndOfBytes(
         _ seconds: Double, _ log: LogWriter, limit: Int, now: Timestamp
     ) throws {
@@ -66,7 +65,8 @@ package struct RetentionRows {
         }
     }
 
-    /// Ended transfers whose bytes have been kept for so many seconds, and whose event is so old.
+    /// Ended transfers whose bytes have been kept for `seconds`, and whose event is at least
+    /// `notice` seconds old.
     package func bytesToDrop(
         _ seconds: Double, announcedFor notice: Double, limit: Int, now: Timestamp
     ) throws -> [TransferID] {
@@ -87,6 +87,6 @@ package struct RetentionRows {
 }
 
 extension EngineTransaction {
-    /// What the queue keeps no longer.
+    /// Expired rows of the queue.
     package var retention: RetentionRows { RetentionRows(connection: connection) }
 }

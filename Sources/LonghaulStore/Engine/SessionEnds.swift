@@ -38,7 +38,8 @@ struct SessionEnds {
     let ends: EndNotes
 
     /// Reports each session whose last live transfer ended in this transaction as finished: both
-    /// facts are committed together. The tally has the count, whatever the number of transfers.
+    /// facts are committed together. The tally has the count, regardless of the number of
+    /// transfers.
     ///
     /// The default session is reported only if it has a host: unrelated transfers share it, and its
     /// end has no meaning.

@@ -31,8 +31,8 @@ package struct SharedFetches {
     let connection: Connection
     private var fetches: FetchRows { FetchRows(connection: connection) }
 
-    /// Other live transfers whose request may be equal, the oldest first. One look-up if there are
-    /// none.
+    /// Other live transfers whose request may be equal, the oldest first. Costs one look-up if
+    /// there are no such transfers.
     package func peers(of id: TransferID, limit: Int) throws -> [TransferID] {
         try connection.values(
             """
@@ -58,7 +58,7 @@ package struct SharedFetches {
         try SharedFetchRows(connection).members(of: fetch)
     }
 
-    /// Makes a queued transfer run, in this fetch or, with `nil`, in one of its own. The planned
+    /// Makes a queued transfer run, in this fetch or, with `nil`, in a separate one. The planned
     /// name of the fetch's file is dropped: it was chosen for the earlier subscribers.
     package func start(
         _ id: TransferID, into fetch: FetchID?, now: Timestamp
@@ -134,8 +134,8 @@ package struct SharedFetches {
         try SharedFetchRows(connection).lead(fetch, by: nil)
     }
 
-    /// Gives this transfer a copy of the shared file: it continues alone, with a fetch of its own
-    /// for the copy. It runs on if that is wanted and possible, and is queued otherwise.
+    /// Gives this transfer a copy of the shared file: it continues alone, with a separate fetch for
+    /// the copy. It keeps running if that is wanted and possible, and is queued otherwise.
     package func adopt(
         _ copy: FetchState, for id: TransferID
     ) throws -> (work: TransferWork, fetch: FetchState)? {

@@ -63,9 +63,10 @@ package struct StoreSettings {
         return totals
     }
 
-    /// Keeps durations when the clock is set: a machine without a clock of its own starts years in
-    /// the past, and once it has asked for the time, all deadlines recorded before would have
-    /// passed. To be called by the process that sees the new clock first, before it writes times.
+    /// Preserves durations when the clock is set: a machine without a battery-backed clock starts
+    /// years in the past, and once it has asked for the time, all deadlines recorded before would
+    /// have passed. To be called by the process that sees the new clock first, before it writes
+    /// times.
     package func follow(_ clock: ClockMark, now: Timestamp) throws(LonghaulError) {
         let isKnown = try store.access { try StoredClock($0).mark() }.map {
             $0.boot == clock.boot && clock.jump(since: $0) == nil
@@ -92,7 +93,7 @@ package struct StoreSettings {
         return kept
     }
 
-    /// Stores the conditions of `override`; others stay as they are.
+    /// Stores the conditions of `override`; others remain unchanged.
     package func keep(_ override: ConditionOverride, now: Timestamp) throws(LonghaulError) {
         try store.write(.durable) { connection in
             for kind in ConditionKind.allCases {

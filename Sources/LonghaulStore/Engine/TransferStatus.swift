@@ -88,14 +88,14 @@ package struct TransferStatus {
     /// drops the fetch row; one that shares an upload leaves the row to the leader. `skipped`: the
     /// file is another program's, and nothing is recorded about it.
     ///
-    /// An upload that is to go elsewhere by now begins anew. Returns the snapshot to delete.
+    /// An upload whose URL has changed since restarts. Returns the snapshot to delete.
     @discardableResult
     package func complete(
         _ id: TransferID, finalPath: String, numbers: TransferTotals,
         skipped: LonghaulError? = nil, detail: String? = nil, now: Timestamp
     ) throws -> [OrphanedPart] {
         let standing = try standing(of: id)
-        // The URL was changed while the upload ran to the old one: the upload begins anew.
+        // The URL was changed while the upload ran to the old one: the upload restarts.
         if standing.upload == .elsewhere {
             try setQueued(id, now: now)
             return []
@@ -129,8 +129,9 @@ package struct TransferStatus {
         return try SnapshotRows(connection).abandon(of: id)
     }
 
-    /// Nothing needs those of a completed upload: what it has left at its server has its own.
-    /// Equal requests are compared with those of a completed download.
+    /// The credentials of a completed upload are not needed any more: an abandoned upload at its
+    /// server has its own. A completed download keeps its credentials: equal requests are compared
+    /// with them.
     private func deleteCredentials(of id: TransferID) throws {
         guard let stored = try options(of: id) else { return }
         let options = stored.withoutCredentials
@@ -193,7 +194,7 @@ package struct TransferStatus {
     }
 
     /// Applies a `resume` or `retry` of a failed or cancelled transfer: it is queued again, its
-    /// error and end are cleared, and a relative deadline starts anew. `false` if none is pending.
+    /// error and end are cleared, and a relative deadline restarts. `false` if none is pending.
     package func rearm(_ id: TransferID, now: Timestamp) throws -> Bool {
         guard let work = try work(id), work.isRearmPending else { return false }
         guard work.phase.hasEnded else {
@@ -233,7 +234,7 @@ package struct TransferStatus {
 
         enum Upload: Int {
             case asWanted
-            /// The upload has gone to another URL than the transfer asks for by now.
+            /// The upload has gone to another URL than the transfer's current one.
             case elsewhere
         }
     }

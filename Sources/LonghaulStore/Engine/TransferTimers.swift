@@ -26,7 +26,7 @@ package struct TransferTimers {
     /// that began in the future begin now, with their length. A pause longer than the longest
     /// possible one ends. Earliest begins stay: they were requested.
     ///
-    /// - Parameter limit: The most transfers to look at, those due first; `nil` = all that wait.
+    /// - Parameter limit: The most transfers to examine, due ones first; `nil` = every waiting one.
     package func resumePauses(now: Timestamp, limit: Int?) throws {
         let longest = now + Limits.retryAfterMaximumSeconds
         try connection.run(
@@ -160,8 +160,7 @@ package struct TransferTimers {
         try connection.run("UPDATE transfer SET waiveAt = ?2 WHERE id = ?1", id, moment)
     }
 
-    /// Live transfers whose deadline has passed, the earliest first, without those that are being
-    /// cancelled.
+    /// Live transfers whose deadline has passed, the earliest first, without those being cancelled.
     package func expired(_ now: Timestamp, limit: Int) throws -> [TransferID] {
         try connection.values(
             """

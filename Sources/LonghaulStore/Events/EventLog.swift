@@ -3,8 +3,8 @@ package import LonghaulCore
 /// An event, with the present state of its transfer.
 package struct LoggedEvent: Sendable {
     package var event: StoredEvent
-    /// The transfer as it is now; `nil` when the event is about the session, or the transfer was
-    /// removed.
+    /// The current state of the transfer; `nil` when the event is about the session, or the
+    /// transfer was removed.
     package var transfer: Transfer?
 }
 
@@ -12,8 +12,8 @@ package struct LoggedEvent: Sendable {
 package struct EventLog {
     let store: Store
 
-    /// Events in order, those after `seq` (0 = from the first), of one session or of all; with
-    /// `isWaiting` only those that are not acknowledged.
+    /// Events after `seq` in order (0 = from the first), of one session or of all; with `isWaiting`
+    /// only events that are not acknowledged.
     ///
     /// A full page means that there may be more: continue after its last `seq`. Events that are
     /// committed later never have a smaller one.
@@ -46,7 +46,7 @@ package struct EventLog {
     /// Acknowledges all events up to `seq`, of one session or of all, durably. Returns how many
     /// were still waiting.
     ///
-    /// - Parameter seq: `.max` = all that there are.
+    /// - Parameter seq: `.max` = all events.
     /// - Throws: `invalidRequest` for another number that no event has had.
     package func acknowledge(
         through seq: Int64, session: String? = nil, now: Timestamp
@@ -94,7 +94,7 @@ package struct EventLog {
         }
     }
 
-    /// Records what a client has found out about a session, not about a transfer of it.
+    /// Records a client's finding about a session, not about one of its transfers.
     package func append(
         _ type: EventType, of session: String, detail: String, now: Timestamp
     ) throws(LonghaulError) {

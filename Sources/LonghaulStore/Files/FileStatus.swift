@@ -20,7 +20,7 @@ struct FileStatus {
     /// How many names the file has.
     var links: UInt64
 
-    /// The errno of a file that cannot be examined; `nil` = it can be examined, or there is none.
+    /// The errno of a file that cannot be examined; `nil` = it can be examined, or does not exist.
     static func failure(_ path: String, followingLinks: Bool = false) -> Int32? {
         var status = stat()
         let code = followingLinks ? stat(path, &status) : lstat(path, &status)
@@ -28,8 +28,8 @@ struct FileStatus {
         return errno
     }
 
-    /// True if the path names another file by now, or none. A file that cannot be examined counts
-    /// as the same.
+    /// True if the path names a different file or none. A file that cannot be examined counts as
+    /// the same.
     static func isAnother(_ path: String, than identity: FileIdentity?) -> Bool {
         guard let status = of(path) else { return identity != nil && failure(path) == nil }
         return status.identity != identity

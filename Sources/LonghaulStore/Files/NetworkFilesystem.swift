@@ -25,10 +25,10 @@ enum NetworkFilesystem {
     ]
 
     /// The `f_type` of the file system that holds `path`, as the 32 bits that the kernel means;
-    /// `nil` when it cannot be told.
+    /// `nil` when it is unknown.
     ///
-    /// Swift's C library module leaves out <sys/statfs.h>, so the function is looked up by name. Of
-    /// the structure only the first member is read: `f_type`, a word, on every 64-bit Linux.
+    /// Swift's C library module leaves out <sys/statfs.h>, so the function is looked up by name.
+    /// Only the first member of the structure is read: `f_type`, a word, on every 64-bit Linux.
     static func type(of path: String) -> Int? {
         typealias Function = @convention(c) (UnsafePointer<CChar>, UnsafeMutableRawPointer) -> CInt
         guard let address = dlsym(nil, "statfs") else { return nil }

@@ -7,12 +7,11 @@ internal import Musl
 #endif
 
 /// Keeps other connections from writing to a store, and from opening it, while another file takes
-/// its place. Connections that are already open may go on reading.
+/// its place. Connections that are already open may continue reading.
 ///
-/// SQLite itself cannot take these locks where the file does not open. The byte ranges are those of
-/// SQLite (sqlite.org/fileformat2.html §1.7, sqlite.org/walformat.html §2.3.1). They are held as
-/// locks of open file descriptions, so that closing another descriptor of the file does not drop
-/// them.
+/// SQLite itself cannot take these locks if the file does not open. The byte ranges are SQLite's
+/// (sqlite.org/fileformat2.html §1.7, sqlite.org/walformat.html §2.3.1). They are held as locks of
+/// open file descriptions, so that closing another descriptor of the file does not drop them.
 struct RepairHold: ~Copyable {
     /// PENDING: while it is held, no other connection begins to use the file.
     private static let pending = (start: 0x4000_0000, count: 1)
@@ -34,8 +33,8 @@ struct RepairHold: ~Copyable {
         do throws(LonghaulError) {
             try Self.lock(database, F_WRLCK, Self.pending, path)
             try Self.lock(database, F_RDLCK, Self.shared, path)
-            // The index is made here if there is none. If another process made it after this, two
-            // files would exist and only one would be locked.
+            // The index is created here if it is missing. If another process created it after this,
+            // two files would exist and only one would be locked.
             let indexPath = path + "-shm"
             if FileStatus.of(indexPath)?.isRegular != false {
                 index = try Self.opened(indexPath, O_CREAT)

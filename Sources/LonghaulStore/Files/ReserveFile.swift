@@ -43,8 +43,8 @@ final class ReserveFile: Sendable {
         return true
     }
 
-    /// Called after the store was opened. Makes the file where there is none and the disk has
-    /// plenty of room.
+    /// Called after the store was opened. Creates the file if it is missing and the disk has plenty
+    /// of room.
     func keep() {
         if isGivenUp || FileStatus.of(path)?.size == Limits.reserveFileBytes { return }
         if let free = Self.free(at: location.directory), free >= Limits.reserveComfortBytes {

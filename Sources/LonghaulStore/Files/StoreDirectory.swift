@@ -9,7 +9,7 @@ internal import Musl
 /// Write access to the store is enough to make the engine write files. So the directory and the
 /// file must belong to the user, and no other user may write them.
 enum StoreDirectory {
-    /// Creates what is missing of `path`, each part 0700 whatever the umask.
+    /// Creates missing directories of `path`, each with mode 0700 regardless of the umask.
     static func create(_ path: String) throws(LonghaulError) {
         if mkdir(path, 0o700) == 0 {
             guard chmod(path, 0o700) == 0 else {
@@ -120,7 +120,8 @@ enum StoreDirectory {
         }
     }
 
-    /// Makes an empty file, 0600 whatever the umask. An existing file is left alone.
+    /// Creates an empty file with mode 0600, regardless of the umask. An existing file is left
+    /// alone.
     static func createFile(_ path: String) throws(LonghaulError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {

@@ -18,7 +18,7 @@ package struct StoreLocation: Hashable, Sendable {
     /// The SQLite file. Its `-wal` and `-shm` companions lie beside it.
     package var database: String { directory + "/queue.sqlite" }
 
-    /// SQLite's log of what is not in the file yet.
+    /// SQLite's write-ahead log: changes that are not in the file yet.
     package var log: String { database + "-wal" }
 
     /// Locked (flock) while the store is created, migrated or repaired. Its content means nothing.
@@ -27,7 +27,7 @@ package struct StoreLocation: Hashable, Sendable {
     /// Space that the store may use on a full disk (``ReserveFile``). Its content means nothing.
     package var spare: String { directory + "/spare" }
 
-    /// All files with fixed names that must be writable, those of the engine included.
+    /// All files with fixed names that must be writable, the engine's included.
     var files: [String] {
         [database] + Self.companions.map { database + $0 }
             + ["open.lock", "engine.lock", "progress"].map { "\(directory)/\($0)" }

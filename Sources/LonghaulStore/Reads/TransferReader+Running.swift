@@ -8,8 +8,8 @@ package struct RunningCounts: Hashable, Sendable {
     package var ofOrigin: [String: Int] = [:]
     /// Transfers of each state, those among them that wait for another's bytes as well.
     package var ofState: [TransferState: Int] = [:]
-    /// Fetches among them that were made ready for connections that others had, in the order in
-    /// which they get them.
+    /// Prefetched fetches among them, waiting for connections in use, in the order in which they
+    /// get them.
     package var prefetched: [PrefetchedFetch] = []
 
     package init() {}
@@ -24,8 +24,8 @@ package struct PrefetchedFetch: Hashable, Sendable {
 }
 
 extension RunningCounts {
-    /// Leaves what has a place. Returns the others, which wait: the last ones beyond what an origin
-    /// may have, and beyond what may run.
+    /// Removes and returns prefetched fetches without a place, the last ones first: fetches beyond
+    /// the connections of their origin, and beyond the limit of running transfers.
     package mutating func removeSurplus(
         of limits: SchedulerLimits, connections: (String) -> Int
     ) -> [PrefetchedFetch] {

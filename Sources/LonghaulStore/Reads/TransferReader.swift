@@ -4,7 +4,7 @@ package import LonghaulCore
 package struct TransferReader {
     let store: Store
 
-    /// Finds a transfer for display, `nil` if there is none.
+    /// Finds a transfer for display, `nil` if it does not exist.
     package func find(
         _ id: TransferID, now: Timestamp
     ) throws(LonghaulError) -> Transfer? {
@@ -181,9 +181,9 @@ private struct TransferLists: ConnectionRows {
 /// list is always bounded.
 package struct ListQuery: Hashable, Sendable {
     package enum Selection: Hashable, Sendable {
-        /// Only older ones than `below`, for the next page; `nil` = from the newest on.
+        /// Older transfers than `below`, for the next page; `nil` = from the newest on.
         case states(Set<TransferState>, below: TransferID?)
-        /// Those that have not ended, and if room is left, those that ended within a day.
+        /// Live transfers, and if room is left, transfers that ended within a day.
         case recent
     }
 

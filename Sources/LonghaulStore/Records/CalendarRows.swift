@@ -19,8 +19,8 @@ struct CalendarRows: ConnectionRows {
         key.stored(place: try place(of: key.windows))
     }
 
-    /// The key of such a number. Windows that cannot be read are none: their transfer is unreadable
-    /// and not carried out.
+    /// The key of a stored number. Unreadable windows count as no windows: their transfer is
+    /// unreadable and not carried out.
     func key(_ stored: Int64) throws -> EligibilityKey {
         let windows: String? = try connection.value(
             "SELECT windows FROM calendar WHERE id = ?1", EligibilityKey.place(inStored: stored))

@@ -40,8 +40,8 @@ struct EventRows: ConnectionRows {
         return connection.changes
     }
 
-    /// Deletes the acknowledged events of a transfer that is being removed. Those that wait keep
-    /// the path of its file.
+    /// Deletes the acknowledged events of a transfer that is being removed. Waiting events keep the
+    /// path of its file.
     func leave(_ id: TransferID) throws {
         try connection.run(
             "DELETE FROM event WHERE transferID = ?1 AND acknowledgedAt IS NOT NULL", id)

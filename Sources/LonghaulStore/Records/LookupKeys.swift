@@ -1,11 +1,11 @@
 internal import LonghaulCore
 
-/// What a live transfer keeps from others. A download reserves the path of its file, free of links;
-/// an upload a text by which an equal upload of the session is found.
+/// A live transfer's exclusive claim. A download reserves the path of its file, free of links; an
+/// upload a text that identifies equal uploads of the session.
 package struct Reservation: Sendable {
     let text: String
-    /// The version of an upload's file, where uploads of other versions to the same URL are a
-    /// conflict; `nil` where each request makes a resource of its own, and for a download.
+    /// The version of an upload's file, if uploads of other versions to the same URL are a
+    /// conflict; `nil` for a download, and if each request creates a separate resource.
     let version: String?
     /// See ``ReservationKey``.
     let key: Int64
@@ -23,14 +23,14 @@ package struct Reservation: Sendable {
     /// The columns of `transfer` that hold it, as one text and its version.
     static let columns = "coalesce(uploadIdentity, realPath, destination), uploadVersion"
 
-    /// From ``columns``.
+    /// Reads ``columns``.
     init(_ row: StoredRow<Int>, at index: Int) {
         self.init(row[index], version: row[index + 1])
     }
 }
 
-/// A number by which a live transfer is looked up that has reserved a path or, for an upload, an
-/// identity. Equal texts have equal keys; different texts may share one, so the text decides.
+/// A number to look up a live transfer by its reserved path or, for an upload, identity. Equal
+/// texts have equal keys; different texts may share one, so the text decides.
 ///
 /// The key is FNV-1a over everything but the longest run of digits in the file's name, with that
 /// run's value below: numbered files of one directory have neighbouring keys, and a batch of them
@@ -93,9 +93,9 @@ package struct FNV1a {
     }
 }
 
-/// A number by which live transfers with an equal request are looked up. Equal requests have equal
-/// keys; ``FetchIdentity`` decides whether requests with equal keys are equal. It is made from
-/// origin, path and query only, which every insertion can afford.
+/// A number to look up live transfers with an equal request. Equal requests have equal keys;
+/// ``FetchIdentity`` decides whether requests with equal keys are equal. It is computed from
+/// origin, path and query only, which is cheap enough for every insertion.
 ///
 /// As with ``ReservationKey``, numbered URLs of one directory have neighbouring keys, so that the
 /// index costs an insertion little.

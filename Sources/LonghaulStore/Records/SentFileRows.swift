@@ -1,8 +1,8 @@
 internal import LonghaulCore
 
 /// The file that the last completed upload has left at a place, as its request describes it.
-/// Neither `remove` nor the retention of transfers makes the store forget it: the next upload of
-/// the same directory sends only what is new or changed.
+/// Neither `remove` nor the retention of transfers deletes the record: the next upload of the same
+/// directory sends only new and changed files.
 package struct SentFile {
     /// Number of the place. Two places that share one cost an upload that could be spared.
     let key: Int64
@@ -18,9 +18,9 @@ package struct SentFile {
         self.version = "\(version) \(hash.value)"
     }
 
-    /// The places at which an upload may leave another file than the one before; its own is the
-    /// first. The next upload to the URL of a file replaces it. Elsewhere each file makes a
-    /// resource, so that its path is a part of the place.
+    /// The places where an upload may leave another file than the one before; its own is the first.
+    /// The next upload to the URL of a file replaces the file. If each file creates a resource, its
+    /// path is a part of the place.
     static func keys(_ request: TransferRequest, path: String) -> [Int64] {
         let url = UploadPlace.url(of: request.sourceName, at: request.url)
         let place = CanonicalURL.of(url) ?? url
@@ -90,7 +90,7 @@ struct SentFileRows: ConnectionRows {
         }
     }
 
-    /// Forgets what is too old, or too much.
+    /// Deletes rows that are too old, and the oldest ones beyond `most`.
     func forget(before: Timestamp, keeping most: Int) throws {
         try connection.run(
             """

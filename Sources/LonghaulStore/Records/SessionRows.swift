@@ -39,7 +39,7 @@ struct SessionRows: ConnectionRows {
             AND acknowledgedAt IS NULL
             """, id
         ) { ($0[0] as Int, $0[1] as Int64?) }
-        // A launch ends in the transaction that acknowledges what it was handed.
+        // A launch ends in the transaction that acknowledges its handed-over work.
         let done = try connection.first(
             """
             SELECT e.seq, (SELECT l.id FROM launch l WHERE l.sessionID = ?1 \

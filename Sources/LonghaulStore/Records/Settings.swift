@@ -118,9 +118,9 @@ struct GIDRows: ConnectionRows {
     private func key(_ gid: String) -> String { "gid.\(gid)" }
 }
 
-/// The places of transfers that clients have moved in the queue, as rows of `setting`; all others
-/// have their id. Places are exchanged and never made up, so that they do not run out, and what is
-/// enqueued later comes after all of them.
+/// The places of transfers that clients have moved in the queue, as rows of `setting`; the place of
+/// all others is their id. Places are exchanged and never invented, so that they do not run out,
+/// and transfers that are enqueued later come after all of them.
 struct PlaceRows: ConnectionRows {
     let connection: Connection
 

@@ -1,12 +1,12 @@
 internal import LonghaulCore
 
-/// The clock by which the stored times were written.
+/// The clock that the stored times were written with.
 struct StoredClock: ConnectionRows {
     let connection: Connection
 
     static let clockKey = "clock"
 
-    /// The clock by which the stored times were written.
+    /// The clock that the stored times were written with.
     func mark() throws -> ClockMark? {
         try SettingRows(connection).value(of: Self.clockKey).flatMap { ClockMark($0) }
     }

@@ -42,7 +42,7 @@ extension StoredEvent {
         var sql: String { self == .session ? "s.name" : "e.\(self)" }
     }
 
-    /// From an event `e` and its session `s`.
+    /// Reads an event `e` and its session `s`.
     static let columns = Column.list
 
     init(_ row: StoredRow<Column>) {

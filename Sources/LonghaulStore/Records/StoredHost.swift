@@ -12,7 +12,7 @@ package struct StoredHost: Hashable, Sendable {
 }
 
 extension StoredHost {
-    /// Refuses to a job what is meant for programs that speak the protocol of hosts.
+    /// Refuses calls on a job that are meant for programs that speak the protocol of hosts.
     ///
     /// - Throws: `conflict`.
     package func checkIsNoJob() throws(LonghaulError) {
@@ -59,8 +59,8 @@ package struct LaunchOutcome: Hashable, Sendable {
     package var processorSeconds: Double?
     /// The launch ran a job's command, whose status 75 puts the run off.
     package var isOfJob = false
-    /// A resident process has left in order, and had not been told to end the launch: what it
-    /// carried comes again as if it had not been handed over.
+    /// A resident process has left in order without having been asked to end the launch: its work
+    /// comes again as if it had not been handed over.
     package var isGivenBack = false
 
     package init(_ ending: LaunchEnding, status: Int? = nil, output: String? = nil) {
@@ -111,7 +111,8 @@ enum HostColumns: Int32, StoredColumn {
     static let select = "SELECT \(list) FROM host"
 
     /// If the program of a host cannot be read, its name is empty and cannot be found: the host's
-    /// events wait until it is recorded anew. Another program must never run in its place.
+    /// events wait until the program is recorded again. Another program must never run in its
+    /// place.
     static func read(_ row: StoredRow<HostColumns>) -> StoredHost {
         let argv: [String] = row.json(.argv) ?? []
         var settings = HostSettings(

@@ -20,7 +20,7 @@ extension StoredJSON {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// `false` for what is not plain ASCII text.
+    /// `false` for text that is not plain ASCII.
     private static func add(
         _ beginning: StaticString, _ value: String?, to text: inout [UInt8]
     ) -> Bool {

@@ -8,7 +8,7 @@ package enum StoredJSON {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(value) else {
-            // Non-finite numbers alone fail, for which requests were validated before.
+            // Fails for non-finite numbers only, and requests were validated against them.
             preconditionFailure("a value of ours can be written as JSON")
         }
         return String(decoding: data, as: UTF8.self)
@@ -82,7 +82,7 @@ extension TransferOptions {
     }
 }
 
-/// A JSON value of any kind, to be passed on as it is.
+/// A JSON value of any kind, to be passed on unchanged.
 private enum AnyJSON: Codable {
     case null
     case bool(Bool)

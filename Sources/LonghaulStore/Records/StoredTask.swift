@@ -1,6 +1,6 @@
 package import LonghaulCore
 
-/// A request or wake-up as it is stored.
+/// A stored request or wake-up.
 package struct StoredTask: Sendable {
     package var id: TaskID
     package var host: String

@@ -42,7 +42,7 @@ struct TaskRows: ConnectionRows {
     /// Records a request that waits for its host, which is known.
     ///
     /// - Parameters:
-    ///   - isAsked: A client wants it to begin, whatever it waits for.
+    ///   - isAsked: A client wants it to begin, whether or not its conditions hold.
     ///   - awaits: The transfers that must complete before it is due.
     func insert(
         _ request: TaskRequest, _ timing: TaskTiming, isPaused: Bool = false,
@@ -82,7 +82,7 @@ struct TaskRows: ConnectionRows {
         try connection.run("DELETE FROM task WHERE id = ?1", id)
     }
 
-    /// The requests of a host are considered again as soon as they are due.
+    /// The requests of a host are considered again once they are due.
     func release(_ host: String) throws {
         try connection.run(
             """

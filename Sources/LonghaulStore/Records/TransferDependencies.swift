@@ -8,7 +8,7 @@ struct TransferDependencies: ConnectionRows {
     enum Standing {
         case isOpen
         case isCompleted
-        /// It failed, was cancelled, or was removed before that was seen.
+        /// The dependency failed, was cancelled, or was removed before its end was seen.
         case isMissed
     }
 
@@ -86,7 +86,7 @@ struct TransferDependencies: ConnectionRows {
             "DELETE FROM dependency WHERE transfer = ?1 AND awaits = ?2", id, other)
     }
 
-    /// Puts the transfers that wait for an ended one into the inbox. `false` = there are none.
+    /// Puts the transfers that wait for an ended one into the inbox. `false` = no transfer waits.
     func announceEnd(of id: TransferID, isCompleted: Bool) throws -> Bool {
         let isAwaited: Bool? = try connection.value(
             "SELECT 1 FROM dependency INDEXED BY dependencyByAwaited WHERE awaits = ?1 LIMIT 1", id)

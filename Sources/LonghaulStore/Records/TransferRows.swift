@@ -24,7 +24,7 @@ struct TransferRows: ConnectionRows {
         try connection.lastID(in: "transfer") + 1
     }
 
-    /// What a transfer reserves; `nil` = there is no such transfer.
+    /// The reservation of a transfer; `nil` = the transfer does not exist.
     func reservation(of id: TransferID) throws -> Reservation? {
         try connection.first("SELECT \(Reservation.columns) FROM transfer WHERE id = ?1", id) {
             Reservation($0, at: 0)
@@ -43,7 +43,7 @@ struct TransferRows: ConnectionRows {
         .first { $0.0.isExactly(reservation.text) }?.1
     }
 
-    /// The row of an origin, made when there is none.
+    /// The row of an origin, created if missing.
     func id(ofOrigin name: String) throws -> Int64 {
         let found: Int64? = try connection.value("SELECT id FROM origin WHERE name = ?1", name)
         if let found { return found }
@@ -59,7 +59,7 @@ struct TransferRows: ConnectionRows {
         try setRunsNow(false, id)
     }
 
-    /// True of a transfer that runs now, whatever its schedule says.
+    /// True of a transfer that runs now, regardless of its schedule.
     static let runsNow = "(eligibility & \(EligibilityKey.runsNowBit) <> 0)"
 
     /// Sets the schedule of a transfer aside until its attempt ends, or restores it. The transfers
@@ -93,7 +93,7 @@ struct TransferRows: ConnectionRows {
         }
     }
 
-    /// A span would begin anew.
+    /// A span would restart.
     func hasFixedDeadline(_ id: TransferID, before now: Timestamp) throws -> Bool {
         try connection.value("SELECT deadlineAt <= ?2 FROM transfer WHERE id = ?1", id, now)
             ?? false

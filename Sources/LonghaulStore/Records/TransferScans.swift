@@ -17,7 +17,7 @@ enum TransferStream: Hashable {
     }
 }
 
-/// The scans of which each list is a merge.
+/// The scans that lists are merged from.
 struct TransferScans: ConnectionRows {
     let connection: Connection
 
@@ -76,7 +76,7 @@ struct TransferScans: ConnectionRows {
         }
     }
 
-    /// The newest of all, whatever their state.
+    /// The newest transfers in any state.
     func newest(below bound: Int64, limit: Int) throws -> [TransferID] {
         try connection.values(
             "SELECT id FROM transfer WHERE id < ?1 ORDER BY id DESC LIMIT ?2", bound, limit)

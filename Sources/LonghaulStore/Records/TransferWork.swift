@@ -21,7 +21,7 @@ package struct TransferWork: Hashable, Sendable {
     package var sharedFetch: FetchID?
     /// See ``Subscriber/partSuffix``.
     package var partSuffix: Int
-    /// The key by which transfers are found whose request may be equal.
+    /// The key to find transfers whose request may be equal.
     package var identityKey: Int64
     package var createdAt: Timestamp
     /// The time of its first claim.
@@ -40,7 +40,8 @@ package struct TransferWork: Hashable, Sendable {
     package var waitingFor: [WaitReason]
     package var error: LonghaulError?
     package var numbers: TransferTotals
-    /// Where the first of the programs begins that read its bytes as they come; `nil` = none reads.
+    /// Lowest start of the programs that read the transfer's bytes as they arrive; `nil` = no
+    /// readers.
     package var readFrom: Int64?
 }
 
@@ -173,8 +174,8 @@ struct StoredSchedule {
 }
 
 extension TransferWork {
-    /// The upload, sent as it is asked for now, would fail at once: a POST whose answer was lost
-    /// may have been carried out, and may not be made twice.
+    /// The upload would fail at once with its current request: a POST whose answer was lost may
+    /// have been carried out, and may not be repeated.
     func mayHaveArrived(_ connection: Connection) throws -> Bool {
         guard isUpload, let fetchID, let state = try FetchRecord.find(fetchID, connection),
             let upload = state.upload, let job = UploadJob(request, upload, id)

@@ -1,12 +1,11 @@
 internal import CSQLite
 
 extension Connection {
-    /// Copies all pages into `target`, some at a time. `target` must not have any page of its own
-    /// before.
+    /// Copies all pages into `target`, some at a time. `target` must be empty.
     ///
     /// A backup begins again when another connection commits between two steps. It does not if this
     /// connection has a read transaction open, which is required here: every step then reads the
-    /// same snapshot, and writers go on (sqlite.org/isolation.html).
+    /// same snapshot, and writers continue (sqlite.org/isolation.html).
     func copy(into target: Connection, pages: Int32, between: () throws -> Void) throws {
         precondition(isInsideTransaction, "the snapshot is that of a transaction")
         guard let backup = sqlite3_backup_init(target.handle, "main", handle, "main") else {

@@ -4,8 +4,8 @@ internal import CSQLite
 final class Prepared {
     let handle: OpaquePointer
 
-    /// - Parameter isKept: Whether it will be used often: SQLite then keeps it apart from what it
-    ///   allocates for a moment.
+    /// - Parameter isKept: The statement will be used often: SQLite then keeps it apart from its
+    ///   short-lived allocations.
     init(_ database: OpaquePointer, _ sql: String, isKept: Bool) throws {
         var sql = sql
         var prepared: OpaquePointer?

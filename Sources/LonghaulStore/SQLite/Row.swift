@@ -29,7 +29,7 @@ struct StoredRow<Column: ColumnPosition> {
         return length.flatMap { $0 < 0 ? nil : $0 }
     }
 
-    /// Of microseconds.
+    /// Seconds of a column that stores microseconds.
     func seconds(_ column: Column) -> Double? {
         let microseconds: Int64? = self[column]
         return microseconds.map { Double($0) / 1e6 }

@@ -7,10 +7,10 @@ protocol BatchedRow {
     func bind(to row: RowParameters<Column>)
 }
 
-/// The statements that insert rows of one kind, by the number of rows that they insert.
+/// The statements that insert rows of one kind, by their number of rows.
 ///
 /// They use `OR FAIL`: a failure undoes the whole transaction, so SQLite need not be able to undo
-/// one statement, for which it would copy every page that it changes.
+/// one statement, which would make it copy every page that it changes.
 struct RowInsertion<Column: StoredColumn>: Sendable {
     let columns: Int32
     /// The largest first; the last takes one row.

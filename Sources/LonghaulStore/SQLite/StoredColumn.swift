@@ -1,6 +1,6 @@
 /// A column of a statement, by its place in the text.
 protocol ColumnPosition {
-    /// From 0 on.
+    /// Position of the column, from 0 on.
     var position: Int32 { get }
 }
 
@@ -12,7 +12,7 @@ extension Int: ColumnPosition {
 /// the text. The raw values are positions and are never given by hand, so that a case that is added
 /// anywhere moves the others in the text as well.
 protocol StoredColumn: ColumnPosition, CaseIterable, RawRepresentable where RawValue == Int32 {
-    /// What is selected: a column of a table, by default that of the case's name, or an expression.
+    /// The selected expression: by default the column with the case's name.
     var sql: String { get }
 }
 
@@ -21,7 +21,7 @@ extension StoredColumn {
 
     var sql: String { "\(self)" }
 
-    /// For the head of a SELECT.
+    /// Columns for the head of a SELECT.
     static var list: String { allCases.list }
 }
 
@@ -29,15 +29,16 @@ extension StoredColumn {
 extension Collection where Element: StoredColumn {
     var list: String { map(\.sql).joined(separator: ", ") }
 
-    /// For an INSERT of ``list``. The parameter of a column has its position, counted from 1.
+    /// Values for an INSERT of ``list``. The parameter of a column has its position, counted from
+    /// 1.
     var parameters: String { map { "?\($0.position + 1)" }.joined(separator: ", ") }
 
-    /// For an UPDATE.
+    /// Assignments for an UPDATE.
     var assignments: String {
         map { "\($0.sql) = ?\($0.position + 1)" }.joined(separator: ", ")
     }
 
-    /// For an INSERT that replaces the values of a row that is there.
+    /// Assignments for an INSERT that replaces the values of an existing row.
     var replacements: String {
         map { "\($0.sql) = excluded.\($0.sql)" }.joined(separator: ", ")
     }

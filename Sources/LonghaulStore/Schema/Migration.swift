@@ -4,8 +4,8 @@ internal import LonghaulCore
 /// before.
 ///
 /// A released list is never edited: a test compares ``Version1`` with the store of the release in
-/// `Fixtures/stores`. A change is a new version, in a file of its own, which is added to
-/// ``released``. docs/releases.md has the steps.
+/// `Fixtures/stores`. A change is a new version in a separate file, which is added to ``released``.
+/// docs/releases.md has the steps.
 struct Migration: Sendable {
     /// `versions[n]` leads from version n to n + 1.
     var versions: [[String]]
@@ -18,8 +18,8 @@ struct Migration: Sendable {
 
     // MARK: - The file's header
 
-    /// PRAGMA application_id: ``family``, and the fingerprint of version 1, by which stores of
-    /// builds from before the first release are refused.
+    /// PRAGMA application_id: ``family``, and the fingerprint of version 1, which refuses stores of
+    /// builds from before the first release.
     static let applicationID = family << 16 | 0xB191
 
     /// "LH": the file is a store of Longhaul.

@@ -1,5 +1,5 @@
 extension Version1 {
-    /// The event log, attempts, what is still to be deleted, the lease, settings and counts.
+    /// The event log, attempts, pending deletions, the lease, settings and counts.
     static let logTables: [String] = [
         """
         CREATE TABLE event (

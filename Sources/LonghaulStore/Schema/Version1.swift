@@ -1,7 +1,7 @@
 /// The first schema.
 enum Version1 {
-    /// Each column has its meaning above it; docs/internals/store.md tells which process writes
-    /// which column, and what the indexes are for. Moments are milliseconds since 1970; true is 1.
+    /// Each column is explained above it; docs/internals/store.md tells which process writes which
+    /// column, and the purpose of the indexes. Moments are milliseconds since 1970; true is 1.
     static let statements: [String] =
         (tables + logTables + Version1Hosts.tables + Version1Hosts.taskTables + indexes
         + Version1Hosts.indexes + Version1Hosts.taskIndexes + triggers + rows)

@@ -10,8 +10,8 @@ package struct Readers {
 
     private enum Column: Int32, StoredColumn { case id, transfer, pid, pidStart, bootID }
 
-    /// Records a reader, and lets its transfer run now, whatever it waits for. One that is paused
-    /// or has ended stays so.
+    /// Records a reader, and lets its transfer run now, whether or not its conditions hold. A
+    /// paused or ended transfer stays so.
     ///
     /// - Parameter start: The first byte that it reads.
     package func enter(
@@ -47,11 +47,11 @@ package struct Readers {
         }
     }
 
-    /// Removes a reader. Its transfer goes on.
+    /// Removes a reader. Its transfer continues.
     package func leave(_ id: ReaderID, of transfer: TransferID) throws(LonghaulError) {
         try store.write(.relaxed) { connection in
             try connection.run("DELETE FROM reader WHERE id = ?1", id.rawValue)
-            // In the queue, an intent would end its pause.
+            // An intent would end the pause of a queued transfer.
             let isRunning: Bool? = try connection.value(
                 "SELECT phase = 1 FROM transfer WHERE id = ?1", transfer)
             if isRunning == true { try IntentRows(connection).add(transfer) }

@@ -1,7 +1,7 @@
 package import LonghaulCore
 
-/// The changes of `set` to a transfer, checked: the URL with its origin, the fields that it says,
-/// and an edit of what is stored. `nil` keeps a value.
+/// The changes of `set` to a transfer, checked: the URL with its origin, the fields it gives, and
+/// an edit of the stored request. `nil` keeps a value.
 @dynamicMemberLookup
 package struct RequestChange: Sendable {
     /// A new URL and its origin. The bytes are kept; the next request proves whether they still
@@ -14,7 +14,8 @@ package struct RequestChange: Sendable {
     package var fields = PartialRequest()
     /// Edits the options; throws what may not be.
     package var editOptions: (@Sendable (inout TransferOptions) throws(LonghaulError) -> Void)?
-    /// Finishes the request as a whole, or throws what it may not be. The origin of its URL stays.
+    /// Finishes the request as a whole, or throws if the result is not allowed. The origin of its
+    /// URL stays.
     package var finish: (@Sendable (inout TransferRequest) throws(LonghaulError) -> Void)?
     /// Throws why the recorded request may not become the new one; see ``RequestReview``.
     package var review:
@@ -151,7 +152,7 @@ struct RequestRows: ConnectionRows {
         }
     }
 
-    /// Writes for which transfers this one waits. Returns whether there are any.
+    /// Records the transfers that this one waits for. Returns whether there are any.
     private func waits(_ work: TransferWork, insteadOf old: TransferWork) throws -> Bool {
         let (options, before) = (work.request.options, old.request.options)
         if options.after == before.after { return work.eligibility.waitsForTransfers }

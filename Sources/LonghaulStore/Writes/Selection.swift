@@ -10,12 +10,12 @@ package enum Selection: Hashable, Sendable {
 /// A change of wants that a client may request for existing transfers.
 package enum WantedChange: Hashable, Sendable {
     case pause
-    /// Go on, and try a failed one again.
+    /// Resume, and retry a failed one.
     case resume
     case cancel(keepBytes: Bool)
     /// Try a failed or cancelled one again, from the bytes that are kept.
     case retry
-    /// Go on at once, whatever the schedule says, and try a failed one again.
+    /// Resume at once, regardless of the schedule, and retry a failed one.
     case runNow
 }
 

@@ -3,10 +3,10 @@ internal import LonghaulCore
 /// Equal live requests at the moment of enqueueing. Joining needs no work here: the engine combines
 /// equal transfers when one of them runs.
 extension TransferInserter {
-    /// The transfers that the new one is to replace: older ones of its session, without those of
-    /// the same batch and those that have a fetch of their own.
+    /// The transfers that the new one is to replace: older ones of its session, except those in the
+    /// same batch or with a separate fetch.
     ///
-    /// Throws `conflict` if it is not wanted beside an equal one.
+    /// Throws `conflict` if the new transfer may not duplicate an equal one.
     func duplicates(of new: NewTransfer, _ key: Int64) throws -> [TransferID] {
         switch new.request.options.onDuplicate {
         case .join, .separate: return []

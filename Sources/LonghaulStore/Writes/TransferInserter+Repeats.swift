@@ -4,10 +4,10 @@ internal import LonghaulCore
 /// transfer that has not completed. An interrupted or repeated command line means that transfer,
 /// and so does a line that stands twice in a list.
 extension TransferInserter {
-    /// Finds the transfer that a request means, and has it go on: a failed one is tried again, a
-    /// paused one stays paused. `nil` = the request is a new one.
+    /// Finds the transfer that a request repeats, and has it continue: a failed one is tried again,
+    /// a paused one stays paused. `nil` = the request is a new one.
     ///
-    /// - Parameter holder: Which transfer has reserved the destination.
+    /// - Parameter holder: The transfer that has reserved the destination.
     func repeated(
         _ new: NewTransfer, holder: TransferID?
     ) throws -> (id: TransferID, destination: String)? {
@@ -121,13 +121,13 @@ extension Want {
 }
 
 extension TransferRequest {
-    /// The request, changed as `set` would by all that `new` asks for otherwise than by default.
+    /// The request, changed as `set` would by all values of `new` that differ from the default.
     /// Fields that `new` leaves at their default stay, and so does the earliest moment: `+2h` of a
     /// command that is repeated every hour would never come.
     func restated(by new: TransferRequest) -> TransferRequest {
         var request = self
         RequestField.restate(&request, by: new)
-        // Keys for S3 are as they are found now, with the token of those that expire.
+        // S3 keys are updated to the current ones, with the token of temporary keys.
         if let found = new.options.upload, found.isSigned {
             request.options.user = new.options.user
             request.options.headers[S3Keys.tokenField] = new.options.headers[S3Keys.tokenField]

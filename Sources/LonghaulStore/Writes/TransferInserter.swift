@@ -1,9 +1,11 @@
 package import LonghaulCore
 
-/// Records transfers one by one inside one transaction, in bounded memory whatever their number.
+/// Records transfers one by one inside one transaction, in bounded memory regardless of their
+/// number.
 ///
-/// A refusal (``LonghaulError``) of ``insert(_:isTaken:)`` leaves the transaction as it was before
-/// the call: the body may go on with the next item, or let the error out and record nothing.
+/// A refusal (``LonghaulError``) of ``insert(_:isTaken:)`` restores the transaction to its state
+/// before the call: the body may continue with the next item, or rethrow the error and record
+/// nothing.
 package final class TransferInserter {
     let connection: Connection
     let now: Timestamp
@@ -110,7 +112,7 @@ package final class TransferInserter {
         }
     }
 
-    /// The transfers that a new one is to wait for, without those that have ended.
+    /// The live transfers that a new one is to wait for.
     func awaited(by options: TransferOptions) throws -> [TransferID] {
         // If nothing is recorded, the id of an item of the same batch names no transfer.
         if let id = options.after.first(where: { $0.rawValue >= firstID }) {
@@ -357,7 +359,7 @@ private struct OptionsCache {
     }
 }
 
-/// What the schedules of a batch are stored by.
+/// The stored forms of the schedules of a batch.
 private struct ScheduleCache {
     var calendar: (windows: TimeWindows?, place: Int64) = (nil, 0)
     /// See ``StartSpread``.

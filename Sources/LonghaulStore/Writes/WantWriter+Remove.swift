@@ -37,8 +37,8 @@ extension WantWriter {
     }
 
     /// Removes transfers that ended before a moment, the oldest first, in transactions of bounded
-    /// size. After each the body gets the part files without a transfer, and returns those that are
-    /// gone. Returns the number of removed transfers.
+    /// size. After each the body receives the orphaned part files, and returns the deleted ones.
+    /// Returns the number of removed transfers.
     package func clean(
         endedBefore moment: Timestamp, now: Timestamp, _ body: ([OrphanedPart]) -> [OrphanedPart]
     ) throws(LonghaulError) -> Int {

@@ -4,13 +4,13 @@ package import LonghaulCore
 package struct WantWriter {
     let store: Store
 
-    /// Records what is wanted of each transfer of a selection, durably, and puts those that change
+    /// Records the wanted state of each transfer of a selection, durably, and puts changed ones
     /// into the engine's inbox.
     ///
-    /// `all` and `session` concern the transfers that the change leads somewhere for; the others
-    /// are not in the result, but for those that were replaced: `retry` leaves them as they are. Of
-    /// several with one destination the newest is taken up again. Ids that are named are all in the
-    /// result, in their order. A selection of more than 10,000 is changed in several transactions.
+    /// `all` and `session` concern the transfers that the change applies to; the others are not in
+    /// the result, except for replaced ones: `retry` leaves them unchanged. Of several with one
+    /// destination the newest is retried. Ids that are named are all in the result, in their order.
+    /// A selection of more than 10,000 is changed in several transactions.
     ///
     /// - Parameters:
     ///   - canceller: Recorded with a cancel.
@@ -57,8 +57,8 @@ package struct WantWriter {
         }
     }
 
-    /// Gives waiting transfers each other's turns, so that they come in this order, durably. The
-    /// turns of all others stay as they are.
+    /// Exchanges the turns of waiting transfers, so that they come in this order, durably. The
+    /// turns of all others remain unchanged.
     package func arrange(_ ids: [TransferID]) throws(LonghaulError) {
         try store.write(.durable) { try PlaceRows($0).arrange(ids) }
     }
@@ -99,7 +99,7 @@ extension Store {
     package var wants: WantWriter { WantWriter(store: self) }
 }
 
-/// Rewrites what is wanted of transfers.
+/// Rewrites the wanted state of transfers.
 private struct WantRows {
     let connection: Connection
     let canceller: Canceller
@@ -143,13 +143,13 @@ private struct WantRows {
         return .changed
     }
 
-    /// The one for which it was cancelled, until it is taken up again.
+    /// The transfer that replaced it, until it is re-armed.
     func replacement(of id: TransferID) throws -> TransferID? {
         try connection.value("SELECT replacedBy FROM transfer WHERE id = ?1 AND replacedBy > 0", id)
     }
 
-    /// Why an ended one cannot be taken up again: it has nothing to send, or another transfer has
-    /// reserved its destination. Under `rename` each finds a name of its own in the end.
+    /// Why an ended one cannot be re-armed: it has nothing to send, or another transfer has
+    /// reserved its destination. Under `rename` each finally gets a separate name.
     private func obstacle(
         to id: TransferID, _ rearmed: inout [ExactText: TransferID]
     ) throws -> WantOutcome.Result? {
