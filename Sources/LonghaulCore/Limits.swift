@@ -2,7 +2,7 @@
 package enum Limits {
     /// Up to this length a file is sent in the request that announces it.
     package static let uploadAtOnceBytes: Int64 = 1 << 20
-    /// How long a server may take to delete what it holds of a cancelled upload.
+    /// How long a server may take to delete its data of a cancelled upload.
     package static let uploadAbortSeconds: Double = 10
     /// How often that is tried, and how long after the first attempt the second begins.
     package static let uploadAbortAttempts = 6
@@ -10,7 +10,7 @@ package enum Limits {
     package static let uploadAbortsAtOnce = 4
     /// Requests in a row that an upload may be refused with another offset (409).
     package static let uploadConflicts = 3
-    /// After so many refusals to append to a file over FTP the whole file is sent.
+    /// Refusals to append to a file over FTP after which the whole file is sent.
     package static let refusedAppends = 2
     /// How long before its first answer an upload in parts may have begun.
     package static let uploadBeginSeconds: Double = 60
@@ -19,8 +19,8 @@ package enum Limits {
     /// The sizes of requests into which uploads by tus and the draft may be cut. The least also
     /// holds after refusals for the length.
     package static let uploadPieceBytes: ClosedRange<Int64> = 64 << 10...5 << 30
-    /// Parts of an S3 upload that are listed at a time: their text is not longer than what is kept
-    /// of an answer.
+    /// Parts of an S3 upload that are listed at a time: their text fits into the kept part of an
+    /// answer.
     package static let uploadPartsListed = 100
     /// Bytes of the body of an upload's answer that are kept.
     package static let responseBodyBytes = 64 << 10
@@ -35,7 +35,7 @@ package enum Limits {
     /// Transfers that move bytes at the same time.
     package static let runningTransfers = 16
     /// Transfers, or requests to one origin, that may be configured to run at the same time: the
-    /// transport has room for so many.
+    /// capacity of the transport.
     package static let configuredAtOnce = 1...64
     /// HTTP/1.1, FTP and SFTP connections to one origin, segments included.
     package static let connectionsPerOrigin = 6
@@ -45,15 +45,15 @@ package enum Limits {
     package static let shards = 1_000_000
     /// Waiting transfers that the engine holds in memory; the rest stay in the store.
     package static let lookAhead = 256
-    /// Part files that are open at the same time; fewer where that is more than half of what the
-    /// process may open.
+    /// Part files that are open at the same time; fewer if that is more than half of the process's
+    /// limit.
     package static let openPartFiles = 1024
     /// Open files kept for the store, the board, the lock, directories and the engine's wake-ups.
     /// Half of the process's other open files are for part files, a quarter for connections.
     package static let openFilesOfItsOwn = 24
     /// How long a transfer keeps its place where one of another session waits for nothing else.
     package static let turnSeconds: Double = 3 * 60
-    /// Half of the time for which a session has held places is forgotten after this time.
+    /// Half-life of the time that a session has held places.
     package static let placeTimeSeconds: Double = 15 * 60
     /// After waiting this long for nothing but its turn, a transfer counts one priority higher.
     package static let starvationSeconds: Double = 30 * 60
@@ -64,7 +64,7 @@ package enum Limits {
     package static let networkSettleSeconds: Double = 5
 
     // Durability.
-    /// A checkpoint is due after so many bytes…
+    /// A checkpoint is due after this many bytes…
     package static let checkpointBytes: Int64 = 8 << 20
     /// …or after so much time with new bytes, whichever comes first.
     package static let checkpointSeconds: Double = 2
@@ -73,13 +73,13 @@ package enum Limits {
     package static let tickSeconds: Double = 0.5
     /// A source that has been slow for so long is left.
     package static let slowSourceSeconds: Double = 30
-    /// After a pause of this length between two looks the measurement of a source begins anew.
+    /// After a pause of this length between two samples the measurement of a source restarts.
     package static let rateGapSeconds: Double = 10
-    /// A source is left for another one that was so many times as fast.
+    /// A source is left for another one that was faster by this factor.
     package static let fasterSourceFactor: Double = 4
 
     // Resume.
-    /// How far before the missing bytes a plain Range starts, to compare what comes with what is
+    /// How far before the missing bytes a plain Range starts, to compare the answer with the bytes
     /// held.
     package static let overlapBytes: Int64 = 64 << 10
     /// If-Range is tried up to this many bytes held, although the server mishandled it before: a
@@ -91,10 +91,10 @@ package enum Limits {
     package static let pinSeconds: Double = 0.2
     /// Answers in a row that bring no byte, until one start from zero is tried.
     package static let emptyAnswersBeforeZero = 2
-    /// After so many restarts length and overlap decide, whatever the server calls the version.
+    /// Restarts after which length and overlap decide, whichever version the server names.
     package static let restartsByName = 2
-    /// After so many answers in a row with less than is held, and without a version, the next one
-    /// is believed.
+    /// Consecutive answers shorter than the bytes held and without a version after which the next
+    /// one is believed.
     package static let doubtsBelieved = 3
     /// A longer ETag or Last-Modified pins nothing: it would only bloat the store.
     package static let validatorBytes = 1024
@@ -134,12 +134,12 @@ package enum Limits {
     package static let minSplitSeconds: Double = 2
     /// …while the last ones that were added raised the throughput by this part,…
     package static let worthwhileGain = 0.15
-    /// …and below so many bytes per second: 2 Gbit/s and more come from next door.
+    /// …and below this many bytes per second: 2 Gbit/s and more come from a nearby server.
     package static let fastEnough: Double = 256 * 1024 * 1024
     /// While others of its file have nothing left to do, a connection is given up after so much
     /// silence,…
     package static let silenceSeconds: Double = 4
-    /// …and after so many times the longest pause that any of them made,…
+    /// …and after this multiple of the longest pause that any of them made,…
     package static let silencePauses: Double = 2
     /// …if so much has come since the last one that was given up there, and so often at most.
     package static let silenceProgressBytes: Int64 = 64 << 10
@@ -148,8 +148,8 @@ package enum Limits {
     /// doubles each time that the connection is refused again.
     package static let anotherConnectionSeconds: Double = 10
     package static let anotherConnectionMaximumSeconds: Double = 600
-    /// How long a number of connections is watched. Over long ways slow start is not over by then
-    /// and looks like a gain: there several connections are of use.
+    /// How long a number of connections is watched. Over long distances slow start takes longer and
+    /// looks like a gain: several connections help there.
     package static let splitWatchSeconds: Double = 0.5
     /// How often a fetch is looked at whose number of connections is not settled.
     package static let splitTickSeconds: Double = 0.25
@@ -168,9 +168,10 @@ package enum Limits {
     static let coolingOriginsMax = 1 << 16
     /// How many ends of a cool-down are checked for whether something waits for them.
     package static let coolingDoubtsMax = 8
-    /// The weight of a new measurement of an origin's throughput against what is remembered.
+    /// The weight of a new measurement of an origin's throughput against the remembered rate.
     static let originRateWeight = 0.3
-    /// A deadline so near is looked for wherever its transfer stands in the queue, and so many are.
+    /// A deadline this near is found wherever its transfer stands in the queue; at most this many
+    /// are.
     package static let nearDeadlineSeconds: Double = 3600
     package static let nearDeadlinesMax = 64
     /// After a pause that a server asked for, others go first: one that was refused may be refused
@@ -230,7 +231,7 @@ package enum Limits {
     /// A part file that could not be deleted is remembered this long.
     package static let leftPartsKeptSeconds: Double = 30 * 86_400
 
-    /// Smallest file in which missing bytes in the middle are searched for.
+    /// Smallest file that is searched for missing bytes in the middle.
     package static let holeLookBytes: Int64 = 64 << 10
     /// A hole begins with the first block that is all zeros; those before it are no longer than
     /// this, or than the file system says that a block is.

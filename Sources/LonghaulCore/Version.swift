@@ -1,4 +1,4 @@
-/// The project's version, as `--version` says it and as servers are told.
+/// The project's version, as `--version` prints it and as servers receive it.
 public enum LonghaulVersion {
     /// Semantic versioning: MAJOR.MINOR.PATCH.
     public static let current = "0.2.0"

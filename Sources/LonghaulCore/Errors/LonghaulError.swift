@@ -72,8 +72,8 @@ extension LonghaulError {
 }
 
 extension LonghaulError {
-    /// The ``message`` without what is typed on a command line: a clause ends before the first
-    /// option (`--x`) or command (in backquotes), and is left out if nothing is left of it.
+    /// The ``message`` without command-line text: a clause ends before the first option (`--x`) or
+    /// command (in backquotes), and is left out if it becomes empty.
     package var plainMessage: String {
         let clauses = message.clauses(by: "; ").compactMap { clause -> String? in
             let marks = [" --", "`"].compactMap { clause.firstRange(of: $0)?.lowerBound }
@@ -122,8 +122,8 @@ extension LonghaulError {
         /// The server has no such file (404, 410; what FTP and SFTP say of a name that does not
         /// exist).
         public static let notFound = Code(rawValue: "notFound")
-        /// The server refuses access (403): a link that has expired, perhaps. Another URL may go on
-        /// with the bytes.
+        /// The server refuses access (403): a link that has expired, perhaps. Another URL may
+        /// continue with the bytes.
         public static let forbidden = Code(rawValue: "forbidden")
         /// Credentials are missing or were refused, by the server (401) or a proxy (407).
         public static let unauthorized = Code(rawValue: "unauthorized")
@@ -170,8 +170,7 @@ extension LonghaulError {
         public static let noSuchHost = Code(rawValue: "noSuchHost")
         /// No task request has this identifier.
         public static let noSuchTask = Code(rawValue: "noSuchTask")
-        /// The task's identifier is not among those that the host is permitted
-        /// (`BGTaskScheduler.Error.notPermitted`).
+        /// The host does not permit the task's identifier (`BGTaskScheduler.Error.notPermitted`).
         public static let notPermitted = Code(rawValue: "notPermitted")
         /// The host has the largest number of waiting requests
         /// (`BGTaskScheduler.Error.tooManyPendingTaskRequests`).
@@ -181,9 +180,10 @@ extension LonghaulError {
         public static let unavailable = Code(rawValue: "unavailable")
         /// No event has this sequence number.
         public static let noSuchEvent = Code(rawValue: "noSuchEvent")
-        /// Another transfer, session, host or engine has what was asked for. Nothing was changed.
+        /// The requested name, file or lease belongs to another transfer, session, host or engine.
+        /// Nothing was changed.
         public static let conflict = Code(rawValue: "conflict")
-        /// The queue cannot be opened, read or written. What it holds is kept.
+        /// The queue cannot be opened, read or written. Its content is kept.
         public static let storeUnavailable = Code(rawValue: "storeUnavailable")
         /// The `BackgroundSession` was invalidated before or during the call.
         public static let sessionInvalidated = Code(rawValue: "sessionInvalidated")

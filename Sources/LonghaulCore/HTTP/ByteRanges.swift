@@ -15,7 +15,7 @@ package struct ByteRanges: Hashable, Sendable {
     /// How many bytes are in the set.
     package var count: Int64 { ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound } }
 
-    /// The end of the run that starts at byte zero: what a sequential reader could read.
+    /// The end of the run that starts at byte zero: the bytes that a sequential reader could read.
     package var prefix: Int64 {
         guard let first = ranges.first, first.lowerBound == 0 else { return 0 }
         return first.upperBound

@@ -1,5 +1,5 @@
-/// The file name that a server proposes (RFC 6266). What comes out is what was sent: it must go
-/// through ``FileNaming/sanitised(_:)`` before it names anything.
+/// The file name that a server proposes (RFC 6266), unchanged: it must pass through
+/// ``FileNaming/sanitised(_:)`` before it names anything.
 package enum ContentDisposition {
     /// `filename*` before `filename` (RFC 6266 §4.3); of copies the first.
     package static func fileName(_ value: String) -> String? {
@@ -23,7 +23,7 @@ package enum ContentDisposition {
     }
 
     /// The parameters after the disposition type, which some servers leave out. Blanks in unquoted
-    /// values are common and unambiguous: a value goes on to the semicolon.
+    /// values are common and unambiguous: a value ends at the semicolon.
     private static func parameters(_ value: String) -> [(name: String, value: String)] {
         var result: [(String, String)] = []
         var rest = value.utf8[...]

@@ -109,7 +109,7 @@ extension Checksum {
     /// the separator may be an equals sign as in aria2's input files, and letters may be of either
     /// case.
     ///
-    /// - Returns: `nil` for an unknown algorithm, a digit that is none, or a wrong number of them.
+    /// - Returns: `nil` for an unknown algorithm, an invalid digit, or a wrong number of digits.
     public init?(parsing text: String) {
         let bytes = text.utf8
         guard let mark = bytes.firstIndex(where: { $0 == 0x3A || $0 == 0x3D }) else { return nil }

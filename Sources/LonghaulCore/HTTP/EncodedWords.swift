@@ -1,7 +1,7 @@
-/// The encoded words of mail (RFC 2047), in which some servers send file names:
+/// The encoded words of mail (RFC 2047), used by some servers for file names:
 /// `=?UTF-8?B?5rWL6K+VLnR4dA==?=`.
 enum EncodedWords {
-    /// The text with its words decoded; `nil` where there is none, or one cannot be decoded.
+    /// The text with its words decoded; `nil` if it has none, or one cannot be decoded.
     static func decode(_ value: String) -> String? {
         var result = ""
         // Bytes of adjacent encoded words: a character may begin in one word and end in the next.
@@ -37,7 +37,7 @@ enum EncodedWords {
         return result + text + rest
     }
 
-    /// `nil` for bytes that are none of the charset, and for one that is not known.
+    /// `nil` for bytes that are invalid in the charset, and for an unknown charset.
     static func text(of bytes: [UInt8], in charset: Substring) -> String? {
         if charset.equalsIgnoringCase("UTF-8") || charset.equalsIgnoringCase("US-ASCII") {
             return String(validating: bytes, as: UTF8.self)

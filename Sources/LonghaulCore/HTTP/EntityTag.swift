@@ -4,9 +4,9 @@ package struct EntityTag: Hashable, Sendable {
     package let text: String
     package let isWeak: Bool
 
-    /// `nil` for what is no entity tag: unquoted, with blanks or quotes inside. A tag with bytes
-    /// above ASCII is none for us: they would not survive the way back unchanged, and two of them
-    /// could look alike.
+    /// `nil` for text that is no entity tag: unquoted, with blanks or quotes inside. A tag with
+    /// bytes above ASCII is rejected, too: it would not survive the way back unchanged, and two of
+    /// them could look alike.
     package init?(_ text: String) {
         var text = text
         guard let isWeak = text.withUTF8(Self.weakness) else { return nil }

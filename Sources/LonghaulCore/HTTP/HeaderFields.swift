@@ -2,12 +2,12 @@
 public struct HeaderFields: Hashable, Codable, Sendable {
     /// A header field (RFC 9110 §5).
     public struct Field: Hashable, Codable, Sendable {
-        /// Name as it is sent; compared without regard to case.
+        /// Name as sent; compared without regard to case.
         public var name: String
         /// Without line breaks. Values of requests are secrets: output shows them redacted.
         public var value: String
 
-        /// A field as it is to be sent.
+        /// A field as it will be sent.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
@@ -46,14 +46,14 @@ public struct HeaderFields: Hashable, Codable, Sendable {
         fields.append(Field(name: name, value: value))
     }
 
-    /// These fields and `own`; a field in `own` replaces those of the same name.
+    /// These fields and `own`; a field in `own` replaces fields of the same name.
     package func overridden(by own: HeaderFields) -> HeaderFields {
         let names = Set(own.fields.map { $0.name.lowercased() })
         return HeaderFields(
             fields.filter { !names.contains($0.name.lowercased()) } + own.fields)
     }
 
-    /// The same; one without a value only takes away what is there.
+    /// The same; a field without a value only removes existing ones.
     package func changed(by own: [Field]) -> HeaderFields {
         let all = overridden(by: HeaderFields(own)).fields
         let kept = all.count - own.count
@@ -96,12 +96,12 @@ extension HeaderFields.Field {
 
 /// The value of a `Referer` (RFC 9110 §10.1.3).
 private enum Referer {
-    /// Without query, fragment and user information: a signed URL's signature is for its own
-    /// server. `nil` = they cannot be told from the rest.
+    /// The URL without query, fragment and user information: a signed URL's signature is for its
+    /// own server. `nil` = the parts cannot be separated.
     static func withoutSecrets(_ value: String) -> String? {
         let url = Array(value.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
         let (slash, at) = (UInt8(ascii: "/"), UInt8(ascii: "@"))
-        // Where there is no scheme, what stands before a slash may be a password.
+        // Without a scheme, the text before a slash may be a password.
         let mark = url.firstRange(of: Array("://".utf8))?.upperBound ?? 0
         let authority = url[mark...].prefix { $0 != slash }
         guard let end = authority.lastIndex(of: at) else {
@@ -125,7 +125,7 @@ extension HeaderFields.Field {
     /// Why no request may carry it; `nil` = one may.
     package var problem: HeaderProblem? {
         if name.isEmpty || !name.utf8.allSatisfy(\.isTokenCharacter) { return .badName }
-        // A line break in a value would begin a field, or a request, of its own (RFC 9110 §5.5).
+        // A line break in a value would begin another field or request (RFC 9110 §5.5).
         if !value.utf8.allSatisfy({ ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 }) { return .badValue }
         let lowered = name.lowercased()
         let isReserved =
@@ -140,7 +140,7 @@ package enum HeaderProblem: Error, Hashable, Sendable {
     case noColon
     case badName
     case badValue
-    /// Longhaul sets it itself, or it would change what the answer means.
+    /// Longhaul sets the field itself, or the field would change the meaning of the answer.
     case reserved(String)
 
     /// Ranges and conditions belong to the resume; framing to the wire.

@@ -2,11 +2,11 @@
 package enum RestartReason: Hashable, Sendable {
     /// The remote file is another one now.
     case changed(VersionMatch.Evidence)
-    /// The whole file came, with nothing that tells its version.
+    /// The whole file came, without a version.
     case validatorMissing
     /// Nothing was recorded that could prove that the remote file is still the same.
     case nothingToProve
-    /// The bytes before the missing ones are not those that we hold.
+    /// The bytes before the missing ones differ from the bytes held.
     case overlapDiffers
     case partialUnusable(PartialProblem)
     /// 416; the length that the server named.
@@ -19,7 +19,7 @@ package enum RestartReason: Hashable, Sendable {
     case noBytes
     /// More or fewer bytes than were promised.
     case lengthDisagrees
-    /// The digest of the whole file, of which a mirror has brought some, is not the expected one.
+    /// The digest of the whole file, partly fetched from a mirror, is not the expected one.
     case digestDiffers
     case partFileMissing
     case partFileReplaced
@@ -41,7 +41,7 @@ package enum RestartReason: Hashable, Sendable {
 }
 
 extension RestartReason {
-    /// A cache may have answered with what it has stored of another request, and would again.
+    /// A cache may have answered with a stored answer to another request, and would again.
     var mayBeOfCache: Bool {
         switch self {
         case .partialUnusable, .rangeNotSatisfiable, .noBytes: true
@@ -54,7 +54,7 @@ extension RestartReason {
 }
 
 extension RestartReason: CustomStringConvertible {
-    /// A clause that goes on from "started again from zero: ".
+    /// A clause that follows "started again from zero: ".
     package var description: String {
         switch self {
         case .changed(.etag): "the remote file has changed (its ETag is another one)"
@@ -104,7 +104,7 @@ extension RestartReason.PartialProblem: CustomStringConvertible {
 package enum VersionMatch: Hashable, Sendable {
     /// Proven equal: strong tag, strong date, or digest.
     case same
-    /// All that both name agrees, but it is weak: a tag marked so, a young date.
+    /// All common values agree, but only weakly: a tag marked weak, a young date.
     case similar
     /// The validators name nothing in common except perhaps the length.
     case unknown
@@ -116,8 +116,8 @@ package enum VersionMatch: Hashable, Sendable {
 }
 
 extension Validator {
-    /// Compares what is pinned with what an answer says. The strongest thing that both name
-    /// decides; a different length always means another version.
+    /// Compares the pinned validator with an answer's. The strongest value that both have decides;
+    /// a different length always means another version.
     package func match(_ answer: Validator) -> VersionMatch {
         if let length, let other = answer.length, length != other { return .different(.length) }
         if let match = matchDigests(answer) { return match }

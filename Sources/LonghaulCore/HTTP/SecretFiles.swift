@@ -3,7 +3,7 @@
 package struct SecretFiles: Hashable, Sendable {
     /// Lines `Name: value` (``TransferOptions/headersFrom``).
     package var headers: String?
-    /// One line `user:password` (``TransferOptions/userFrom``).
+    /// A line `user:password` (``TransferOptions/userFrom``).
     package var user: String?
     /// Netscape's format (``TransferOptions/cookiesFrom``).
     package var cookies: String?
@@ -51,7 +51,7 @@ package struct SecretFiles: Hashable, Sendable {
         return secrets
     }
 
-    /// An odd line, of whatever site, costs none of the others. A file without one good line is no
+    /// A malformed line, for any site, costs no other line. A file without one good line is no
     /// cookie file.
     private func cookies(
         _ lines: [(number: Int, text: String)]
@@ -78,7 +78,7 @@ package struct SecretFiles: Hashable, Sendable {
     }
 }
 
-/// What the files of a request hold.
+/// The secrets in the files of a request.
 package struct RequestSecrets: Hashable, Sendable {
     package var fields = HeaderFields()
     package var user: String?
@@ -122,7 +122,7 @@ package enum SecretFileProblem: Error, Hashable, Sendable {
     case missing(String)
     /// The file, and the system's reason.
     case unreadable(String, String)
-    /// The file, the line, and what is wrong with it. Not its text: it is a secret.
+    /// The file, the line, and the problem. Excludes its text: it is a secret.
     case malformed(String, line: Int, String)
 
     /// A sentence without what to do.

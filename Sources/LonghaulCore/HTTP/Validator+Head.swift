@@ -31,8 +31,8 @@ extension Validator {
     }
 
     /// RFC 9110 §8.8.2.2: a client may take a date for strong when the answer's Date is at least
-    /// one second later (RFC 7232 asked for 60): what was changed twice within the second was then
-    /// changed before the answer was made.
+    /// one second later (RFC 7232 asked for 60): the second of two changes within the same second
+    /// then happened before the answer was made.
     private static func isStrong(_ lastModified: String?, in head: ResponseHead) -> Bool {
         guard let lastModified, let dateField = head.headers.single("Date"),
             let modified = HTTPDate.parse(lastModified, now: head.receivedAt),
@@ -59,7 +59,7 @@ extension Validator {
     /// §15.3.7.3). Parallel segments need that.
     package var isStrong: Bool { strongTag != nil || strongDate != nil }
 
-    /// Nothing that could tell this version from another.
+    /// No value tells this version from another.
     package var isEmpty: Bool {
         etag == nil && lastModified == nil && length == nil && digest == nil
     }
@@ -91,7 +91,7 @@ extension ResponseHead {
 }
 
 extension Validator {
-    /// `lastModified` as a moment; `nil` = there is none, or it makes no sense.
+    /// `lastModified` as a moment; `nil` = missing or implausible.
     var modified: Timestamp? {
         let epoch = Timestamp(milliseconds: 0)
         return lastModified.flatMap { HTTPDate.parse($0, now: epoch) }.flatMap {

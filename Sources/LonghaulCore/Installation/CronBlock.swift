@@ -56,7 +56,7 @@ package struct CronBlock: Hashable, Sendable {
         return table + text.utf8
     }
 
-    /// A crontab without the queue's block; `nil` = there is none.
+    /// A crontab without the queue's block; `nil` = there was no block.
     package static func removed(
         of queue: String, from table: [UInt8]
     ) throws(Problem) -> [UInt8]? {
@@ -64,7 +64,7 @@ package struct CronBlock: Hashable, Sendable {
         return Array(table[..<range.lowerBound] + table[range.upperBound...])
     }
 
-    /// Both marks and what is between them, line ends included.
+    /// Both marks and the lines between them, line ends included.
     private static func find(
         _ queue: String, in table: [UInt8]
     ) throws(Problem) -> Range<Int>? {

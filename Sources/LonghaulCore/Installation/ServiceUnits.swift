@@ -1,11 +1,10 @@
-/// The units of a user's service manager that keep an engine at hand.
+/// The units of a user's service manager that keep an engine ready.
 ///
-/// - `longhaul.service` is the engine. It begins with the user's manager, leaves when nothing is
-///   left to do or to wait for, and says how it does.
-/// - `longhaul.path` starts it again when there is work: a command that wants an engine touches
-///   a file beside the store.
-/// - `longhaul-run.timer` and `.service` drain the queue once an hour should there be no engine,
-///   for whatever reason.
+/// - `longhaul.service` is the engine. It begins with the user's manager, leaves when there is no
+///   more work to do or to wait for, and reports its state.
+/// - `longhaul.path` starts it again when there is work: a command that wants an engine touches a
+///   file beside the store.
+/// - `longhaul-run.timer` and `.service` drain the queue once an hour while no engine runs.
 package struct ServiceUnits: Hashable, Sendable {
     package struct File: Hashable, Sendable {
         package var name: String
@@ -31,7 +30,7 @@ package struct ServiceUnits: Hashable, Sendable {
     var environment: [EnvironmentEntry]
     /// Options of `longhaul run`.
     var runOptions: [String]
-    /// The timer comes so many seconds late at most, on each machine at a moment of its own.
+    /// The timer is late by at most this many seconds, at a different moment on each machine.
     var spread: Double
 
     /// `nil` when a path has a line break in it, which no unit file can say.
@@ -48,10 +47,10 @@ package struct ServiceUnits: Hashable, Sendable {
         self.spread = spread
     }
 
-    /// Seconds: so many machines as a company has do not wake at one moment.
+    /// Seconds that keep the machines of a company from waking at one moment.
     package static var usualSpread: Double { 300 }
 
-    /// The mark by which `uninstall` knows the files that it may remove.
+    /// The mark of files that `uninstall` may remove.
     package static let mark = "# Written by `longhaul install`; `longhaul uninstall` removes it."
 
     package static let names = [
@@ -68,8 +67,8 @@ package struct ServiceUnits: Hashable, Sendable {
 
     /// How long the engine stays with nothing to do or to wait for.
     private static let idle = "5m"
-    /// The engine looks at the store once a minute in any case: at half of this the watchdog costs
-    /// no wake-up of its own.
+    /// The engine examines the store once a minute in any case: at half of this the watchdog causes
+    /// no additional wake-up.
     private static let watchdog = "2min"
 
     private var engine: String {
@@ -148,8 +147,8 @@ package struct ServiceUnits: Hashable, Sendable {
     }
 
     /// Permissions that a transfer manager can do without. It writes wherever its user may, so the
-    /// file system stays as it is; hosts that it launches inherit all of this. All of it may be
-    /// imposed by a user's manager without privileges.
+    /// file system stays unrestricted; launched hosts inherit all restrictions. A user's manager
+    /// may impose all of them without privileges.
     private static let hardening = """
         Slice=background.slice
         # Launched hosts have budgets of their own; the next engine takes charge of them.

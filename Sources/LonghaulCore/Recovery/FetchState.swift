@@ -2,7 +2,7 @@
 /// the transfer is completed, or is cancelled or removed with its bytes.
 package struct FetchState: Hashable, Sendable {
     package var id: FetchID
-    /// Raised whenever the bytes held become void: a restart, a part file made anew, a failed sync.
+    /// Raised whenever the bytes held become void: a restart, a new part file, a failed sync.
     package var generation: Int64 = 1
     /// Absolute path of the part file; empty until the first claim has named it.
     package var partPath: String = ""
@@ -20,7 +20,7 @@ package struct FetchState: Hashable, Sendable {
     package var attempts: Int = 0
     /// Times that held bytes were given up.
     package var restarts: Int = 0
-    /// The digest of a file that several sources had brought was wrong, and it was begun anew.
+    /// The digest of a file from several sources was wrong, and the file was restarted.
     package var isDigestRefuted = false
     /// Attempts in a row without a gain: feeds back-off and `--retries`.
     package var fruitlessAttempts: Int = 0
@@ -30,7 +30,7 @@ package struct FetchState: Hashable, Sendable {
     /// Index into url + mirrors of the source in use.
     package var source: Int = 0
     /// The request's URL when the validator was pinned: another one must prove its identity by
-    /// length and overlap. Of an upload, the URL that it goes to: at another one it begins anew.
+    /// length and overlap. For an upload, the URL that it goes to: at another one it restarts.
     package var askedURL: String?
     /// The URL that answered last, after redirects.
     package var effectiveURL: String?
@@ -67,7 +67,7 @@ package struct FetchState: Hashable, Sendable {
         self.id = id
     }
 
-    /// Disk on which the part file was made.
+    /// Disk where the part file was created.
     package var partDisk: MountedDisk? {
         guard let partMount, let partIdentity else { return nil }
         return MountedDisk(mountPoint: partMount, device: partIdentity.device)

@@ -21,7 +21,7 @@ package struct KeptFile: Hashable, Sendable {
         self.validator = validator
     }
 
-    /// The file that a download goes on with: nothing is known of its version.
+    /// The existing file that a download continues; its version is unknown.
     package init(_ file: ContinuedFile) {
         self.init(
             path: file.path,
@@ -46,9 +46,9 @@ package struct KeptFile: Hashable, Sendable {
     }
 }
 
-/// A part file that a transfer had and that is of no use any more, and which file that is. What is
-/// to be deleted is recorded in the transaction that gives it up, and forgotten when it is gone: an
-/// engine that follows a killed one deletes the rest.
+/// A useless part file that a transfer had, with its identity. Files to delete are recorded in the
+/// transaction that abandons them, and the record is removed once they are deleted: after a kill
+/// the next engine deletes the rest.
 package struct OrphanedPart: Hashable, Sendable {
     package var path: String
     package var identity: FileIdentity
@@ -60,7 +60,7 @@ package struct OrphanedPart: Hashable, Sendable {
 }
 
 extension FetchState {
-    /// The part file as it is recorded; `nil` before one was made.
+    /// The recorded part file; `nil` before one was made.
     package var recordedPart: OrphanedPart? {
         partIdentity.map { OrphanedPart(path: partPath, identity: $0) }
     }

@@ -31,26 +31,26 @@ package enum RecoveryAction: Hashable, Sendable {
     case republish
     /// The file stands under its name; only the record is missing.
     case markCompleted
-    /// Back to the queue from zero: what was held is void.
+    /// Back to the queue from zero: the bytes held are void.
     case restart(RestartReason)
     /// Back to the queue, in the fetch that another leads: its bytes are looked at once, there.
     case rejoin
 }
 
-/// Compares what the store says with what the disk shows. A crash between any two steps of a
-/// transfer's life leaves one of these combinations; each has one answer.
+/// Compares the store's record with the disk. A crash between any two steps of a transfer's life
+/// leaves one of these combinations; each has one answer.
 ///
 /// - Parameters:
 ///   - follows: Another transfer leads its fetch.
-///   - written: What this boot's progress board says was written under the row's generation; empty
-///     after a power cut.
-///   - mount: Through which it was written, see ``FileFacts/mount``: a disk that was pulled out
-///     took along what only the page cache had.
+///   - written: Bytes written under the row's generation by this boot's progress board; empty after
+///     a power cut.
+///   - mount: The mount they were written through, see ``FileFacts/mount``: when a disk is pulled
+///     out, bytes that only the page cache had are lost.
 package func reconcile(
     fetch: FetchState?, follows: Bool = false, facts: FileFacts, written: ByteRanges,
     through mount: UInt64 = 0
 ) -> RecoveryAction {
-    // The leader alone publishes the fetch's file; a copy comes with a fetch of its own.
+    // The leader alone publishes the fetch's file; a copy comes with a separate fetch.
     if follows { return .rejoin }
     guard let fetch, let identity = fetch.partIdentity else { return .requeueFresh }
     if fetch.mayHaveItsName, let total = fetch.bytesTotal {

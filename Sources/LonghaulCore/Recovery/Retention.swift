@@ -1,6 +1,6 @@
-/// How long a queue keeps what has ended, so that one used for years stays small.
+/// How long a queue keeps ended transfers, so that one used for years stays small.
 ///
-/// BITS cancels a job that nobody has completed for 90 days (`JobInactivityTimeout`); the same
+/// BITS cancels a job that has not been completed for 90 days (`JobInactivityTimeout`); the same
 /// length is the default here.
 public struct Retention: Hashable, Sendable {
     /// Seconds from the end of a transfer until its row and its events go; default 90 days. A

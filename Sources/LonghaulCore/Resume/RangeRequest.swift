@@ -17,10 +17,10 @@ package struct RangeRequest: Hashable, Sendable {
         /// FTP and SFTP: an offset, `overlap` bytes before the missing ones: these, size and
         /// modification time must all be equal. A time has whole seconds, and may be set.
         case sizeAndTime
-        /// No Range: of the whole file that comes, what is held is skipped if the pinned version
-        /// comes back, and compared if it is not known which version comes.
+        /// No Range: the bytes held are skipped in the whole file if the pinned version comes back,
+        /// and compared if the version is unknown.
         case skipping
-        /// No Range: what is held is given up when the first byte comes.
+        /// No Range: the bytes held are abandoned when the first byte comes.
         case restarting(RestartReason)
     }
 
@@ -29,8 +29,8 @@ package struct RangeRequest: Hashable, Sendable {
     package enum Names: Hashable, Sendable {
         /// Another version.
         case prove
-        /// Length and overlap decide, whatever the name and the form of the answer: the bytes held
-        /// were given up in vain more than once, or the user's digest decides in the end.
+        /// Length and overlap decide, regardless of the name and the form of the answer: the bytes
+        /// held were abandoned in vain more than once, or the user's digest decides in the end.
         case compare
     }
 
@@ -55,7 +55,7 @@ package struct RangeRequest: Hashable, Sendable {
     /// download fails.
     package var isAdopting = false
     package var names = Names.prove
-    /// Bytes held from the beginning of the file on, whatever is asked for.
+    /// Bytes held from the beginning of the file on, regardless of the range.
     package var held: Int64 = 0
     /// The request bypasses caches on the way: their stored answer is of no use.
     package var bypassesCaches = false
@@ -114,10 +114,10 @@ extension RangeRequest {
     /// The ladder: the strongest proof that the facts allow.
     ///
     /// - Parameters:
-    ///   - position: First missing byte; where `held` is not missing.
-    ///   - end: Where the missing bytes end, `nil` = with the file.
-    ///   - held: All bytes held, those written by requests that still run included.
-    ///   - validator: What is pinned of the version that they are of.
+    ///   - position: First missing byte, not in `held`.
+    ///   - end: End of the missing bytes, `nil` = end of the file.
+    ///   - held: All bytes held, including those written by requests that still run.
+    ///   - validator: The pinned validator of their version.
     package static func plan(
         from position: Int64, to end: Int64? = nil, held: ByteRanges, validator: Validator?,
         origin: OriginMemory?, scheme: ResponseHead.Scheme
@@ -167,8 +167,8 @@ extension RangeRequest {
 
     /// A request for the whole file.
     ///
-    /// - Parameter trustHeld: Whether what is held stays, if the pinned version comes back: right
-    ///   when ranges failed, wrong when the bytes held are in doubt.
+    /// - Parameter trustHeld: The bytes held stay if the pinned version comes back: right when
+    ///   ranges failed, wrong when the bytes held are in doubt.
     package static func wholeFile(
         because reason: RestartReason, held: ByteRanges, trustHeld: Bool,
         heldCoding: String? = nil
@@ -182,7 +182,7 @@ extension RangeRequest {
         return ask
     }
 
-    /// What is held stays if the whole file that comes begins with it.
+    /// The bytes held stay if the whole file begins with them.
     mutating func compareWhole(with held: ByteRanges) {
         guard held.prefix > 0 else { return }
         proof = .skipping
@@ -193,7 +193,7 @@ extension RangeRequest {
         validator: Validator, origin: OriginMemory?, scheme: ResponseHead.Scheme, overlap: Int64,
         isExtra: Bool, comparesAll: Bool
     ) -> Proof? {
-        // All that is held will be compared: that is proof enough of itself.
+        // All bytes held will be compared: that is proof enough.
         let overlapProves = overlap > 0 && (comparesAll || !validator.isEmpty)
         switch scheme {
         case .ftp, .sftp:

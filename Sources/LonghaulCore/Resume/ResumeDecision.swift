@@ -4,13 +4,13 @@ package enum ResumeDecision: Hashable, Sendable {
     case fresh(Validator, length: Int64?)
     /// The bytes asked for, of the pinned version.
     case append(BodyPlan)
-    /// The whole file again, of the pinned version: what is held is passed over.
+    /// The whole file again, of the pinned version: the bytes held are skipped.
     case skip(BodyPlan)
-    /// The whole file begins and what is held is void, from the first new byte on.
+    /// The whole file begins; the bytes held are void from the first new byte on.
     case restart(RestartReason, Validator)
     /// Every byte is held already; the file's length.
     case alreadyComplete(length: Int64)
-    /// This body is of no use and what is held is void: ask for the whole file.
+    /// This body is useless and the bytes held are void: ask for the whole file.
     case restartFromZero(RestartReason)
     /// A parallel segment cannot be had; the bytes held and the other segments are as good as
     /// before.
@@ -23,21 +23,21 @@ package enum ResumeDecision: Hashable, Sendable {
     case fail(Failure)
 
     package enum EmptyReason: String, Hashable, Sendable {
-        /// 304: nothing that we sent asks for it.
+        /// 304: no field that we sent asks for it.
         case notModified
         /// 204, 205.
         case noContent
         /// 206 to If-Range that does not say which version it is of (RFC 9110 §15.3.7 demands the
         /// ETag).
         case versionMissing
-        /// The answer comes from a server that may have names of its own for the version.
+        /// The answer comes from a server that may name the version differently.
         case otherName
         /// 416, or a 206 with nothing new, although the server says that it has more bytes.
         case rangeRefused
     }
 }
 
-/// A decision, and what it taught of the origin.
+/// A decision, and its lesson about the origin.
 package struct ResumeJudgement: Hashable, Sendable {
     package var decision: ResumeDecision
     package var learned: OriginLesson?
@@ -61,7 +61,7 @@ package enum OriginLesson: Hashable, Sendable {
     case honoursIfRange
     /// Upload protocol that the origin speaks; `nil` = to be found out again.
     case uploads(SpokenUploads?)
-    /// Its certificate was accepted.
+    /// The origin's certificate was accepted.
     case verified
 }
 

@@ -1,7 +1,7 @@
-/// Judges the answer to a ``RangeRequest``: the table of what each answer to a resume means.
+/// Judges the answer to a ``RangeRequest``: the table of answers to a resume.
 ///
 /// - Parameters:
-///   - pinned: What was recorded of the version that the bytes held are of.
+///   - pinned: The recorded version of the bytes held.
 ///   - maxSize: A longer file is refused.
 package func judge(
     _ ask: RangeRequest, _ head: ResponseHead, pinned: Validator?, maxSize: Int64? = nil
@@ -130,9 +130,9 @@ struct ResumeJudge {
         }
     }
 
-    /// Many networks answer with a page of their own to a user that has not logged in. Such a page
-    /// is shorter than what is held, and tells no version of a file whose version was told; where
-    /// the file is no page by its name, it may tell one.
+    /// Many networks answer with a login page to a user that has not logged in. Such a page is
+    /// shorter than the bytes held, and has no version if the file has one; if the file's name is
+    /// not a page's, the page may have a version.
     private func isForeignPage(_ answer: Validator) -> Bool {
         guard head.scheme == .http, holdsBytes, answer.digest == nil else { return false }
         let type = head.headers["Content-Type"] ?? ""
@@ -143,9 +143,9 @@ struct ResumeJudge {
         return answer.length.map { $0 < held } ?? true
     }
 
-    /// The whole file in less than is held, without a version: an error in a few words, or an empty
-    /// body. It is believed once it has come often enough in a row. Where no length is told, what
-    /// is held is compared first, if that can be done.
+    /// The whole file is shorter than the bytes held, without a version: a short error text, or an
+    /// empty body. It is believed once it has come often enough in a row. If the length is unknown,
+    /// the bytes held are compared first, if possible.
     private func isDoubtful(_ answer: Validator) -> Bool {
         guard holdsBytes, mayDoubt, !answer.isNamed, answer.digest == nil else { return false }
         let held = max(ask.held, ask.position)
@@ -153,17 +153,17 @@ struct ResumeJudge {
             if case .restarting = ask.proof { return held > 0 }
             return head.headers.contentCoding != ask.heldCoding
         }
-        // What has named its version before does not lose its name and a part of itself.
+        // A file that has named its version before does not lose its name and a part of itself.
         return length < (pinned.isNamed ? max(held, pinned.length ?? 0) : held)
     }
 
-    /// These answers give up nothing that is held, or are believed by now.
+    /// These answers keep all bytes held, or are believed.
     private var mayDoubt: Bool {
         !ask.isForMirror && !ask.isAside && !ask.isAdopting && !ask.isExtra
             && pinned.doubts ?? 0 < Limits.doubtsBelieved
     }
 
-    /// Nothing tells the version, and the whole comes: all that is held can be compared with it.
+    /// The whole file comes without a version: all bytes held can be compared with it.
     private func comparesAll(_ answer: Validator) -> Bool {
         guard ask.position > 0, !ask.isForMirror, !ask.isAside else { return false }
         if ask.proof == .skipping { return true }
@@ -224,8 +224,8 @@ struct ResumeJudge {
     }
 
     private func fullForSegment(_ answer: Validator) -> ResumeJudgement {
-        // Passing over all that lies before a segment would fetch the file twice. That the version
-        // is not named proves nothing against the bytes that another request is bringing.
+        // Skipping everything before a segment would fetch the file twice. A missing version proves
+        // nothing against the bytes that another request is bringing.
         switch match(answer) {
         case .different(let evidence):
             ResumeJudgement(.restartFromZero(.changed(evidence)))
@@ -287,7 +287,7 @@ struct ResumeJudge {
             return ResumeJudgement(.restartFromZero(.changed(.length)))
         }
         if let rangeEnd, rangeEnd <= ask.position, rangeEnd < answer.length ?? .max {
-            // Nothing but what is held: asking for the rest again would bring it again.
+            // The answer has only bytes held: asking for the rest again would bring them again.
             return ResumeJudgement(.empty(.rangeRefused))
         }
         return accept(answer, match)
@@ -370,9 +370,9 @@ struct ResumeJudge {
         return total != length
     }
 
-    /// The bytes of a part whose Content-Range is off, where length and overlap decide: those that
-    /// were asked for, or that its first number says, if the body's length or any number in it
-    /// leads to the end of the recorded file.
+    /// The bytes of a part whose Content-Range is off, if length and overlap decide: the requested
+    /// bytes, or those from its first number on, if the body's length or any number in it leads to
+    /// the end of the recorded file.
     private var guess: Range<Int64>? {
         guard ask.names == .compare, ask.isConditional || ask.overlap > 0, !ask.isExtra,
             let length = pinned.length, !isMultipart
@@ -394,8 +394,8 @@ struct ResumeJudge {
         head.headers["Content-Type"]?.beginsIgnoringCase(with: "multipart/byteranges") ?? false
     }
 
-    /// Compares Content-Range, whatever the framing, with what was asked for and recorded: curl
-    /// compares the start alone, aria2 nothing where the body is chunked.
+    /// Compares Content-Range, regardless of the framing, with the request and the record: curl
+    /// compares the start alone, aria2 nothing if the body is chunked.
     private var rangeProblem: RestartReason.PartialProblem? {
         if isMultipart { return .multipart }
         guard head.headers.contains("Content-Range") else { return .rangeMissing }

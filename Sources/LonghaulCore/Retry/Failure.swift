@@ -2,11 +2,11 @@
 package enum FailureClass: Hashable, Sendable, CaseIterable {
     /// May be gone at the next try: retried with back-off.
     case transient
-    /// The disk is full: goes on when there is room again.
+    /// The disk is full: the transfer resumes when there is room again.
     case waitForStorage
-    /// The bytes held are of no use with what the server now sends.
+    /// The bytes held are useless with the server's present file.
     case restartFromZero
-    /// Goes on once it is given another URL or credentials; bytes are kept.
+    /// The transfer resumes once it is given another URL or credentials; bytes are kept.
     case needsInput
     /// Trying again cannot help; bytes are kept.
     case permanent
@@ -87,7 +87,7 @@ extension Failure {
 }
 
 extension Failure {
-    /// The answer that is less than what is held, and names no version: see ``ResumeJudge``.
+    /// An answer that is shorter than the bytes held, and names no version: see ``ResumeJudge``.
     package static let lesserWhole = Failure(
         .transient,
         LonghaulError(

@@ -2,7 +2,7 @@ extension FailureTable {
     /// Classifies a request that libcurl gave up (CURLcode, libcurl-errors(3)).
     ///
     /// - Parameters:
-    ///   - text: libcurl's own words; shown, except for what a terminal would obey.
+    ///   - text: libcurl's own words; shown without terminal control characters.
     ///   - osError: errno of the connect that failed (CURLINFO_OS_ERRNO), 0 if none.
     package static func classify(curl code: Int32, text: String, osError: Int32 = 0) -> Failure {
         let row = row(for: code, text: text)
@@ -140,7 +140,7 @@ extension FailureTable {
             return Row(
                 kind: .transient, code: .tls, what: "the TLS handshake broke off",
                 blamesOrigin: true)
-        // PEER_FAILED_VERIFICATION (51 before 7.62); OpenSSL's words, then those of GnuTLS
+        // PEER_FAILED_VERIFICATION (51 before 7.62); OpenSSL's words, then GnuTLS's
         case 51 where text.tellsOfTheFuture, 60 where text.tellsOfTheFuture:
             return Row(
                 kind: .transient, code: .tls, what: "the server's certificate is not valid yet",

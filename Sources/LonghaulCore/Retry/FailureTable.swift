@@ -1,8 +1,7 @@
 /// Meaning of each failure. One table per source: the wire's facts, HTTP status, errno, and in its
 /// own file libcurl's codes. Every sentence says what happened and what to do.
 package enum FailureTable {
-    /// `nil` for what is no failure of its own: the engine stopped the request, or the judged head
-    /// says why.
+    /// `nil` if the engine stopped the request, or the judged head has the reason.
     package static func classify(_ failure: WireFailure) -> Failure? {
         switch failure {
         case .stopped, .withdrawn, .refused: nil
@@ -61,7 +60,7 @@ package enum FailureTable {
             retryAfter: pause > 0 ? pause : nil)
     }
 
-    /// The answer is a page in place of the file of which a part is held.
+    /// The answer is a page in place of the partly fetched file.
     package static let foreignPage = Failure(
         .transient,
         LonghaulError(
@@ -157,7 +156,7 @@ package enum FailureTable {
                 .needsInput, .unauthorized,
                 "the proxy asks for credentials (407); put them into the proxy's URL"
             )
-        // GitHub and others refuse so what they would serve later.
+        // GitHub and others answer so to requests that would succeed later.
         case 403 where asksForTime, 429:
             return (.transient, .clientError, "the server asks for fewer requests (\(status))")
         case 403:

@@ -3,7 +3,7 @@
 package struct OriginMemory: Hashable, Sendable {
     package var origin: String
     /// Answers 200 to ranges although it sends a validator: one connection for a file. Ranges are
-    /// asked for all the same: what is held can be skipped then, and one good answer disproves it.
+    /// requested all the same: bytes held can be skipped then, and one good answer disproves it.
     package var ignoresRanges = false
     /// Answers 200 to If-Range although the validator is unchanged (or 206 although it changed):
     /// use a plain Range with overlap.
@@ -16,15 +16,14 @@ package struct OriginMemory: Hashable, Sendable {
     package var coolDownSince: Timestamp?
     /// The part of it that the server has asked for: no good answer ends that.
     package var pauseUntil: Timestamp?
-    /// Failures in a row, for the cool-down's length. Those of requests that were out when it began
-    /// are one.
+    /// Failures in a row, for the cool-down's length. Requests under way at its begin count as one.
     package var failures = 0
     /// The last of those failures, for people.
     package var lastFailure: String?
     /// Measured throughput of one transfer, bytes per second, smoothed.
     package var bytesPerSecond: Double?
-    /// Its certificate was accepted once: one that is not later is the fault of a clock or of the
-    /// network rather than of the origin.
+    /// The origin's certificate was accepted once: a later rejection is the fault of a clock or of
+    /// the network rather than of the origin.
     package var isVerified = false
     /// Upload protocol that the origin speaks; `nil` = not known.
     package var uploads: SpokenUploads?
@@ -95,8 +94,8 @@ extension OriginMemory {
         coolDownSince = now
     }
 
-    /// An answer or bytes came: the origin is well, but for a pause that it has asked for (RFC 9110
-    /// §10.2.3): what it answers meanwhile had been asked before.
+    /// An answer or bytes came: the origin is well. A pause that it has requested stays (RFC 9110
+    /// §10.2.3): answers during the pause belong to earlier requests.
     package mutating func afterSuccess(now: Timestamp) {
         failures = 0
         lastFailure = nil
@@ -116,8 +115,8 @@ extension OriginMemory {
         coolDownUntil = max(moment, pauseUntil ?? moment)
     }
 
-    /// A user will not wait: one transfer goes first at this moment, whatever the server has
-    /// asked for. Never sooner than a second after the pause began.
+    /// A user will not wait: one transfer goes first at this moment, despite the server's requested
+    /// pause. Never sooner than a second after the pause began.
     package mutating func endPause(at moment: Timestamp) {
         guard let until = coolDownUntil, until > moment else { return }
         pauseUntil = nil

@@ -8,8 +8,8 @@ struct RecentRate: Sendable {
     /// About one for each second, the oldest first.
     private var marks: [Mark] = []
 
-    /// Bytes per second; `nil` where the source has been in use for less. Time in which the engine
-    /// did not look says nothing about the source, and the measurement begins anew.
+    /// Bytes per second; `nil` if the source has been in use for less. A gap between two samples
+    /// says nothing about the source, and the measurement restarts.
     mutating func measure(received: Int64, at now: Instant) -> Double? {
         if let last = marks.last {
             let pause = now - last.at
@@ -27,7 +27,7 @@ struct RecentRate: Sendable {
     mutating func reset() { marks = [] }
 }
 
-/// What is done about the throughput of the source in use. Pure.
+/// The reaction to the throughput of the source in use. Pure.
 enum SourceSpeed: Hashable, Sendable {
     case keep
     /// Less than the user wants: as after a stall.
@@ -37,9 +37,9 @@ enum SourceSpeed: Hashable, Sendable {
 
     /// - Parameters:
     ///   - rate: Bytes per second of the source in use.
-    ///   - floor: Bytes per second at least; `nil` = any will do.
-    ///   - others: The remembered rates of the other sources, by index; without those that may not
-    ///     be asked now.
+    ///   - floor: Lowest acceptable bytes per second; `nil` = any.
+    ///   - others: The remembered rates of the other sources, by index; without sources that may
+    ///     not be asked now.
     static func judge(rate: Double, floor: Int64?, others: [Int: Double]) -> SourceSpeed {
         let best = others.max { ($0.value, $1.key) < ($1.value, $0.key) }
         if let best, best.value >= rate * Limits.fasterSourceFactor { return .leave(for: best.key) }

@@ -1,4 +1,4 @@
-/// The credentials with which a transfer asks its origin. Those that are equal are refused alike.
+/// The credentials of a transfer at its origin. Equal ones are refused alike.
 package struct Credentials: Hashable, Sendable {
     private var user: String?
     private var userInfo: String?
@@ -33,13 +33,13 @@ package struct Credentials: Hashable, Sendable {
         }
     }
 
-    /// They stand in files, which other programs may renew at any time.
+    /// The credentials are read from files, which other programs may renew at any time.
     package var mayBeRenewed: Bool { !files.isEmpty }
 }
 
-/// What one origin has refused since its last good answer to the same credentials. After a few
-/// refusals no further transfer asks with them: servers lock an account, or an address, that errs
-/// by the hundred.
+/// Credentials that one origin has refused since its last good answer to the same ones. After a few
+/// refusals no further transfer uses them: servers lock an account, or an address, after hundreds
+/// of errors.
 package struct RefusedCredentials: Sendable {
     private var refusals: [Credentials: (count: Int, error: String)] = [:]
 
@@ -73,10 +73,12 @@ package struct RefusedCredentials: Sendable {
 }
 
 extension WaitReason {
-    /// What a transfer needs whose credentials were refused for others, see ``RefusedCredentials``.
+    /// The need of a transfer whose credentials were refused for others, see
+    /// ``RefusedCredentials``.
     package static let otherCredentials = "other credentials"
 
-    /// - Parameter next: When the files of secrets are looked at again; `nil` = there are none.
+    /// - Parameter next: Time of the next check of the secret files; `nil` = there are no such
+    ///   files.
     package static func credentials(
         _ obstacle: String, since: Timestamp, nextCheck next: Timestamp?
     ) -> WaitReason {

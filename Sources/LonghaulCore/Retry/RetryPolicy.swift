@@ -38,9 +38,8 @@ package enum RetryPolicy {
         }
     }
 
-    /// A gain: so many more bytes are a reason to continue at once, a MiB or a percent of the file.
-    /// With a smaller bound, a server that gives a few bytes and breaks off would be asked without
-    /// end.
+    /// A gain: enough more bytes to continue at once, a MiB or a percent of the file. With a
+    /// smaller bound, a server that gives a few bytes and breaks off would be asked endlessly.
     ///
     /// - Parameter total: The length of the file; `nil` = unknown.
     package static func isGain(_ bytes: Int64, of total: Int64?) -> Bool {
@@ -49,8 +48,8 @@ package enum RetryPolicy {
         return bytes >= min(Limits.gainBytes, percent)
     }
 
-    /// - Parameter deadline: A back-off that would outlast it takes half of the time that is left.
-    ///   Where only a retry after it could respect what the server asks for, there is none.
+    /// - Parameter deadline: A back-off that would outlast it takes half of the remaining time. If
+    ///   only a retry after it could respect the server's requested pause, there is no retry.
     package static func decide(
         _ failure: Failure, attempts: Attempts, now: Timestamp, deadline: Timestamp?,
         using random: inout some RandomNumberGenerator
@@ -62,8 +61,8 @@ package enum RetryPolicy {
         case .permanent, .localFault: return .fail(failure.error)
         case .transient, .restartFromZero: break
         }
-        // A gain starts the count anew: as after a first attempt, as many retries follow as are
-        // allowed.
+        // A gain restarts the count: as after a first attempt, the allowed number of retries
+        // follows.
         let count = attempts.hasGained ? 1 : attempts.fruitless + 1
         if let retries = attempts.retries, count > retries {
             return .fail(exhausted(failure.error, retries: retries))
@@ -77,7 +76,7 @@ package enum RetryPolicy {
         if let deadline, now + wait >= deadline {
             wait = max(Limits.backOffMinimumSeconds, (deadline - now) / 2)
         }
-        // What the server asks for is a minimum (RFC 9110 §10.2.3).
+        // A server's requested pause is a minimum (RFC 9110 §10.2.3).
         if let requested = failure.retryAfter {
             let others = Double.random(in: Limits.afterPauseSeconds, using: &random)
             wait = max(wait, min(requested + others, Limits.retryAfterMaximumSeconds))

@@ -1,6 +1,6 @@
 /// Reads the body of an answer that refuses a request, and gives one line for people.
 package enum ServerWords {
-    /// `nil` = the body is empty, no text, or says nothing that is not in the status.
+    /// `nil` = the body is empty, no text, or repeats the status.
     package static func of(_ head: ResponseHead, _ body: [UInt8]) -> String? {
         if body.isEmpty || body.contains(0) || head.headers.contains("Content-Encoding") {
             return nil

@@ -15,10 +15,10 @@ package struct Candidate: Hashable, Sendable {
     package var expectedSeconds: Double?
     /// Bytes received so far cannot be continued: the transfer has to end in one go.
     package var isUnresumable = false
-    /// Seconds for which its session has held places lately, see ``PlaceTime``.
+    /// Recent seconds of held places of its session, see ``PlaceTime``.
     package var placeTime: Double = 0
-    /// Its turn in its line: its own id, or that of a transfer with which a client has exchanged
-    /// it, see ``Line``.
+    /// Its turn in its line: its own id, or the id of a transfer that it has been exchanged with,
+    /// see ``Line``.
     package var place: Int64
 
     package init(
@@ -37,7 +37,7 @@ package struct Candidate: Hashable, Sendable {
         place = id.rawValue
     }
 
-    /// Duration of so many bytes at a rate; `nil` = unknown.
+    /// Duration of a number of bytes at a rate; `nil` = unknown.
     package static func seconds(bytes: Int64?, rate: Double?) -> Double? {
         guard let bytes, let rate, rate > 0 else { return nil }
         return Double(bytes) / rate
@@ -95,7 +95,7 @@ package struct Running: Hashable, Sendable {
     package var session: String
     package var origin: OriginID
     package var connections: Int
-    /// Class in which the transfer counts.
+    /// The eligibility that the transfer is counted under.
     package var eligibility: EligibilityKey
     /// Any of these lets it run; empty = ``eligibility`` does.
     package var anyOf: [EligibilityKey] = []
@@ -109,7 +109,7 @@ package struct Running: Hashable, Sendable {
     /// When its place may be given to a transfer of another session; `nil` = never: bytes would be
     /// lost, or a command waits for it.
     package var turnEndsAt: Timestamp?
-    /// Seconds for which its session has held places lately, see ``PlaceTime``.
+    /// Recent seconds of held places of its session, see ``PlaceTime``.
     package var placeTime: Double = 0
 
     package init(
@@ -129,9 +129,9 @@ package struct Running: Hashable, Sendable {
     }
 }
 
-/// Six levels, best first: high, normal and low of those that are not discretionary, then of those
-/// that are. What has waited long counts one level higher, and discretionary work that must begin
-/// now to be in time counts as if it were not.
+/// Six levels, best first: high, normal and low of transfers that are not discretionary, then of
+/// discretionary ones. Long waits count one level higher, and discretionary work that must begin
+/// now to be in time counts as not discretionary.
 struct Rank: Hashable, Comparable {
     let level: Int
 
@@ -164,8 +164,8 @@ struct Line: Hashable {
         isDiscretionary = candidate.eligibility.isDiscretionary
     }
 
-    /// Gives the turns of each line in which a transfer was moved away in the order of places; the
-    /// turns themselves, with their ranks, stay.
+    /// Sorts each line with a moved transfer by places; the turns themselves, with their ranks,
+    /// stay.
     static func exchangeTurns(_ turns: inout [(rank: Rank, candidate: Candidate)]) {
         let moved = turns.filter { $0.candidate.place != $0.candidate.id.rawValue }
         for line in Set(moved.map { Line($0.candidate) }) {

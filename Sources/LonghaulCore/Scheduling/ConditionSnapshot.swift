@@ -2,7 +2,7 @@
 package struct ConditionSnapshot: Sendable {
     package var conditions: Conditions
     package var time: LocalTime
-    /// The network has just changed: nothing that needs it starts before this moment.
+    /// The network has just changed: transfers that need it start at this moment or later.
     package var networkSettlesAt: Timestamp?
 
     package init(
@@ -36,7 +36,7 @@ package struct Gate: Hashable, Sendable {
 extension EligibilityKey {
     /// The gate of this eligibility.
     ///
-    /// - Parameter isRunning: The network needs no time to settle for what is on it.
+    /// - Parameter isRunning: The transfer is already on the network, which need not settle for it.
     package func gate(
         in snapshot: ConditionSnapshot, now: Timestamp, isRunning: Bool = false
     ) -> Gate {
@@ -86,7 +86,7 @@ extension WaitReason {
     static let unendedTransfers = WaitReason(.transfers, required: "ended")
 }
 
-/// Compares needs with conditions. Strictly, what is unknown does not hold.
+/// Compares needs with conditions. Strictly, an unknown condition does not hold.
 struct ConditionCheck {
     let conditions: Conditions
 

@@ -45,8 +45,8 @@ package struct CoolingOrigins: Hashable, Sendable {
         return end
     }
 
-    /// When the first cool-down ends for which something waits. Where many end before for which
-    /// nothing waits, the answer is too early rather than too late.
+    /// End of the first cool-down that something waits for. If many cool-downs end earlier that
+    /// nothing waits for, the answer is too early rather than too late.
     package func soonest(
         at now: Timestamp, where isWaitedFor: (Int64) throws -> Bool
     ) rethrows -> Timestamp? {

@@ -1,4 +1,4 @@
-/// Expected course of a transfer, as far as it is known.
+/// Expected course of a transfer, as far as known.
 public struct Forecast: Hashable, Sendable {
     /// When it starts, or may start at the latest; `nil` = it depends on conditions
     /// or other transfers.
@@ -18,10 +18,10 @@ public struct Forecast: Hashable, Sendable {
 
 extension Forecast {
     /// - Parameters:
-    ///   - transfer: With its live numbers and all that it waits for.
-    ///   - rate: Measured of its origin, bytes per second.
-    ///   - time: The rules of local time, which its windows are told in.
-    ///   - shown: How a moment is written.
+    ///   - transfer: With its live numbers and all its wait reasons.
+    ///   - rate: The origin's measured rate, bytes per second.
+    ///   - time: The rules of local time for its windows.
+    ///   - shown: Writes a moment as text.
     package init(
         _ transfer: Transfer, rate: Double?, now: Timestamp, time: LocalTime,
         shown: (Timestamp) -> String
@@ -103,7 +103,7 @@ extension Forecast {
     }
 }
 
-/// The windows of a transfer, outside of which it neither starts nor goes on.
+/// The windows of a transfer, which neither starts nor continues outside of them.
 private struct Opening {
     private let windows: TimeWindows?
     private let time: LocalTime

@@ -47,18 +47,18 @@ package struct RunningNumbers: Sendable {
 }
 
 extension PublishedLimits {
-    /// True if it starts transfers of this kind at all. Those that a foreground process waits for
-    /// always count.
+    /// True if it starts transfers of this kind at all. Transfers that a foreground process waits
+    /// for always count.
     package func starts(_ eligibility: EligibilityKey) -> Bool {
         let isDiscretionary = eligibility.isDiscretionary
         return eligibility.isAwaited
             || (onlyDiscretionary ?? isDiscretionary) == isDiscretionary
     }
 
-    /// Why a transfer that waits for no condition and no time has not been started: what a plan
-    /// would say of it.
+    /// Why a transfer that waits for no condition and no time has not been started: the reason that
+    /// a plan would give.
     ///
-    /// - Parameter memory: What is known of its origin; `nil` = its origin alone does not decide.
+    /// - Parameter memory: The memory of its origin; `nil` = its origin alone does not decide.
     package func turn(
         of candidate: Candidate, memory: OriginMemory?, running: RunningNumbers, now: Timestamp
     ) -> WaitReason {
@@ -91,7 +91,8 @@ extension PublishedLimits {
                 since: since)
     }
 
-    /// Why one of this origin will not be begun yet whatever else runs; `nil` = it may be.
+    /// Why a transfer of this origin will not begin yet, regardless of other transfers; `nil` = it
+    /// may.
     package func coolDown(
         of memory: OriginMemory, since: Timestamp?, now: Timestamp
     ) -> WaitReason? {

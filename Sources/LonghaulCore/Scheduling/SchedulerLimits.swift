@@ -27,7 +27,7 @@ public enum UnresumablePolicy: String, Codable, Sendable, CaseIterable {
     /// Such transfers are stopped with all others. From then on they begin only where they are
     /// expected to end in the time that is left, or where the time is not bounded.
     case wait
-    /// The engine stays until those that run have ended; it begins nothing meanwhile.
+    /// The engine stays until running transfers have ended; it begins nothing meanwhile.
     case finish
 }
 

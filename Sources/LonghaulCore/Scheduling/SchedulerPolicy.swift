@@ -1,5 +1,5 @@
-/// Decides about the schedule: a pure function of what is given to it. The engine acts on its plan;
-/// `why` and `list` tell reasons by the same gates and limits, see ``PublishedLimits``.
+/// Decides about the schedule: a pure function. The engine acts on its plan; `why` and `list`
+/// derive reasons from the same gates and limits, see ``PublishedLimits``.
 package struct SchedulerPolicy: Sendable {
     package var limits: SchedulerLimits
 
@@ -14,12 +14,13 @@ package struct SchedulerPolicy: Sendable {
         package var overdue: TransferID?
         /// Transfers among the starts that are made ready for a connection that others have now.
         package var prefetched: Set<TransferID> = []
-        /// Running ones that lost what they need, or whose turn is over; their bytes are kept.
+        /// Running transfers whose conditions no longer hold, or whose turn is over; bytes are
+        /// kept.
         package var stops: [Waiting] = []
         /// Every candidate that does not start, in the order of its turn.
         package var waiting: [Waiting] = []
         /// Something is ready by time and not by its conditions or its window. Transfers that wait
-        /// for others do not count: the others tell when they go on.
+        /// for others do not count: they are notified when the others end.
         package var holdsBack = false
         /// When the clock alone may let something start: a window, a network that settles, a
         /// cool-down.
@@ -41,7 +42,7 @@ package struct SchedulerPolicy: Sendable {
 
     package struct Waiting: Hashable, Sendable {
         package var id: TransferID
-        /// All that holds it; never empty.
+        /// All reasons that hold it; never empty.
         package var reasons: [WaitReason]
 
         package var reason: WaitReason { reasons[0] }
@@ -49,9 +50,8 @@ package struct SchedulerPolicy: Sendable {
 
     /// - Parameters:
     ///   - head: Transfers that time makes ready.
-    ///   - ready: Eligibilities of which something is ready, whether or not it is in `head`.
-    ///   - origins: What is known of their origins; one that is missing is well and speaks
-    ///     HTTP/1.1.
+    ///   - ready: Eligibilities with a ready transfer, whether or not it is in `head`.
+    ///   - origins: States of their origins; a missing one is well and speaks HTTP/1.1.
     ///   - box: The time that the engine has, when it is bounded.
     package func plan(
         head: [Candidate], ready: [EligibilityKey] = [], running: [Running],
@@ -121,7 +121,7 @@ private struct GateTable {
     private let isRunning: Bool
     private let now: Timestamp
     private var known: [EligibilityKey: Gate] = [:]
-    /// When the clock alone changes one of those that were asked about.
+    /// When the clock alone changes one of the checked eligibilities.
     private(set) var changesAt: Timestamp?
     private(set) var isAnyClosed = false
 

@@ -1,4 +1,4 @@
-/// A run of the policy: counts what runs, and gives away what is left of the limits.
+/// A run of the policy: counts running transfers, and assigns the rest of the limits.
 struct SchedulerTurn {
     private let limits: SchedulerLimits
     private var origins: OriginTable
@@ -43,9 +43,9 @@ struct SchedulerTurn {
         plan.waiting.append(SchedulerPolicy.Waiting(id: candidate.id, reasons: reasons))
     }
 
-    /// Gives one place away by age alone, every half hour anew, so that no stream of better
-    /// candidates starves another: to the candidate that has waited longest and can start. It
-    /// leaves the others.
+    /// Assigns one place by age alone every half hour, so that no stream of better candidates
+    /// starves another: to the candidate that has waited longest and can start. It leaves the
+    /// others.
     mutating func startOverdue(_ candidates: inout [Candidate]) {
         if hasOverdue { return }
         let aged = candidates.indices.filter {
@@ -70,8 +70,8 @@ struct SchedulerTurn {
     /// The passes over the candidates of one rank. Every place is given away in the end: what one
     /// pass puts off gets a place that is left in a later one.
     private enum Pass: CaseIterable {
-        /// Origins that answer; of each untried one a first transfer; of those that fail a first
-        /// one each, into a few places.
+        /// Origins that answer; for each untried one a first transfer; for each failing one a first
+        /// transfer, in a few places.
         case first
         /// The kind of all other untried origins.
         case untried
@@ -84,8 +84,8 @@ struct SchedulerTurn {
         for pass in Pass.allCases where !rest.isEmpty { rest = serve(rest, pass) }
     }
 
-    /// The session with the fewest running goes next; among equals, the one whose candidate is
-    /// first. Returns those that are put off to a later pass.
+    /// The session with the fewest running transfers goes next; among equals, the one whose
+    /// candidate is first. Returns the candidates that are put off to a later pass.
     private mutating func serve(_ group: [Candidate], _ pass: Pass) -> [Candidate] {
         var rest: [Candidate] = []
         // Between one session and itself there is nothing to weigh.
@@ -255,7 +255,7 @@ struct SchedulerTurn {
     }
 }
 
-/// Seconds for which sessions have held places lately. Half of it is forgotten every
+/// Recent seconds of held places by session. Half of it is forgotten every
 /// ``Limits/placeTimeSeconds``. Among sessions with as many running transfers, the one with less of
 /// it goes first, so that small transfers get as much time as large ones of another session.
 package struct PlaceTime: Sendable {

@@ -1,6 +1,6 @@
-/// How many connections at a time a server lets a fetch have, as far as it has shown that: one that
-/// it has refused is neither asked for again at once nor given up for good. A value that is told
-/// what happened; the same tale gives the same answers.
+/// The number of concurrent connections that a server lets a fetch have, as far as it has shown: a
+/// refused connection is neither asked for again at once nor given up for good. A value that
+/// records outcomes; the same outcomes give the same answers.
 package struct ConnectionCeiling: Hashable, Sendable {
     /// `nil` = none was refused.
     package private(set) var allowed: Int?
@@ -22,7 +22,7 @@ package struct ConnectionCeiling: Hashable, Sendable {
         self.held = held
     }
 
-    /// Records that so many work at a time.
+    /// Records that this many connections work at a time.
     package mutating func worked(_ count: Int) {
         guard let allowed, count >= allowed else { return }
         if isTrial { patience = Limits.anotherConnectionSeconds }
@@ -41,9 +41,9 @@ package struct ConnectionCeiling: Hashable, Sendable {
 }
 
 /// How many connections a fetch in automatic mode may have: one, and twice as many for as long as
-/// the last ones that were added were worth it. Many servers give each connection a part of what
-/// the line could bring; a line that is full, or a server as fast as the disk, is left alone. A
-/// value that is fed samples; the same samples give the same answers.
+/// the last ones that were added were worth it. Many servers give each connection a part of the
+/// line's rate; a line that is full, or a server as fast as the disk, is left alone. A value that
+/// is fed samples; the same samples give the same answers.
 package struct AutoConnections: Hashable, Sendable {
     /// The number that may run now.
     package private(set) var allowed = 1
@@ -104,14 +104,14 @@ package struct AutoConnections: Hashable, Sendable {
     }
 }
 
-/// When a request that has gone silent is given up for the sake of the file, long before the stall
-/// timeout would end it: connections of the same file have nothing left to do meanwhile. A value
-/// that is told what was heard; the same tale gives the same answers.
+/// When a silent request is given up for the sake of the file, long before the stall timeout would
+/// end it: other connections of the file have no work left meanwhile. A value that records
+/// observations; the same observations give the same answers.
 package struct SilenceWatch: Hashable, Sendable {
-    /// The longest silence of any request of the fetch after which more came all the same: a
-    /// server, or a limit, with pauses of its own is not asked again for each of them.
+    /// The longest silence of any request of the fetch that ended with more bytes: a server, or a
+    /// limit, that makes pauses is not asked again for each of them.
     package private(set) var longestPause: Double = 0
-    /// The positions at which requests were given up.
+    /// The positions of requests that were given up.
     private var positions: [Int64] = []
 
     package init() {}

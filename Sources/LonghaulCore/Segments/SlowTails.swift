@@ -1,11 +1,11 @@
 /// Finds a request that would take far longer for the rest of its range than its neighbours took
 /// for theirs: many servers, and balancers before them, have one bad connection among several. A
-/// value that is told what happened; the same tale gives the same answers.
+/// value that records outcomes; the same outcomes give the same answers.
 package struct SlowTails: Hashable, Sendable {
     // Bytes and seconds of the requests that have ended well.
     private var bytes: Int64 = 0
     private var seconds: Double = 0
-    /// The positions at which requests were given up.
+    /// The positions of requests that were given up.
     private var positions: [Int64] = []
 
     package init() {}
@@ -41,9 +41,9 @@ package struct SlowTails: Hashable, Sendable {
 
 /// A shorter rest is not worth a connection.
 private let leastTail: Int64 = 64 << 10
-/// What ends within so many seconds is waited for.
+/// A rest shorter than this many seconds is waited for.
 private let leastSeconds: Double = 5
 /// How many times the time of a neighbour a rest may take.
 private let slownessFactor: Double = 5
-/// So many requests of a run are given up at most.
+/// At most this many requests of a run are given up.
 private let tailsMax = 8

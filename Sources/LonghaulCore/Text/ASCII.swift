@@ -36,7 +36,7 @@ extension UInt8 {
         isASCIIDigit || isASCIILetter || self == 0x2B || self == 0x2D || self == 0x2E
     }
 
-    /// Characters of a host name: those that resolvers take, plus bytes of international names,
+    /// Characters of a host name: those accepted by resolvers, plus bytes of international names,
     /// which libcurl converts. libcurl refuses the others too (`hostname_check` in urlapi.c).
     package var isHostCharacter: Bool {
         isASCIIDigit || isASCIILetter || self == 0x2D || self == 0x2E || self == 0x5F
@@ -92,7 +92,7 @@ extension String {
 }
 
 extension StringProtocol {
-    /// Equal without regard to the case of ASCII letters, which is all that protocols mean by it.
+    /// Equal without regard to the case of ASCII letters, as protocols define it.
     package func equalsIgnoringCase(_ other: some StringProtocol) -> Bool {
         utf8.count == other.utf8.count
             && utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
@@ -109,7 +109,7 @@ extension StringProtocol {
 /// Sizes as people read them, and as they type them: bytes, or `10K`, `10M`, `2G`, `1T` (binary,
 /// also written `KiB`), or `10KB`, `10MB` (decimal). A fraction is allowed before a unit: `1.5G`.
 package enum SizeText {
-    /// `nil` for what is no size, and for what is too large to be one.
+    /// `nil` for text that is not a size, and for a number too large to be one.
     package static func parse(_ text: some StringProtocol) -> Int64? {
         let whole = text.utf8.prefix { $0.isASCIIDigit }
         guard let value = Substring(Substring(text).utf8.prefix(whole.count)).decimalValue

@@ -110,8 +110,8 @@ package enum PercentDecoding {
         return result
     }
 
-    /// Decoded as UTF-8; bytes that are none stay percent-encoded, so that names in another
-    /// encoding stay apart.
+    /// Decoded as UTF-8; invalid bytes stay percent-encoded, so that names in another encoding stay
+    /// distinct.
     package static func text(_ text: some StringProtocol) -> String {
         if !text.utf8.contains(UInt8(ascii: "%")) { return String(text) }
         let bytes = bytes(of: text)

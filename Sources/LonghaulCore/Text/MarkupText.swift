@@ -1,6 +1,6 @@
 /// Reads XML and HTML as far as short answers of servers need it.
 enum MarkupText {
-    /// The text of the first element of that name, without attributes, as it is written.
+    /// The text of the first element of that name, without attributes, unchanged.
     static func element(_ name: String, in body: [UInt8]) -> String? {
         let text = String(decoding: body, as: UTF8.self)
         guard let open = text.firstRange(of: "<\(name)>"),
@@ -29,7 +29,7 @@ enum MarkupText {
         String(decoding: unescaped(text.utf8), as: UTF8.self)
     }
 
-    /// In one pass: what stands after an escaped ampersand is no escape.
+    /// Unescaped in one pass: the text after an escaped ampersand is no escape.
     static func unescaped(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         var index = bytes.startIndex

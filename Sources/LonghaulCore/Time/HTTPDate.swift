@@ -8,7 +8,7 @@ package enum HTTPDate {
         "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
     ]
 
-    /// IMF-fixdate, `Sun, 06 Nov 1994 08:49:37 GMT`; what is below a second is dropped.
+    /// IMF-fixdate, `Sun, 06 Nov 1994 08:49:37 GMT`; fractions of a second are dropped.
     package static func format(_ time: Timestamp) -> String {
         let civil = CivilTime(time)
         let clock = "\(civil.hour.padded(2)):\(civil.minute.padded(2)):\(civil.second.padded(2))"
@@ -36,8 +36,7 @@ package enum HTTPDate {
         return civil.timestamp
     }
 
-    /// The form that every answer has, read in place; whatever is not exactly it is left to the
-    /// others.
+    /// The usual form, read in place; any deviation is left to the other parsers.
     private static func preferred(_ text: String) -> Timestamp? {
         var text = text
         return text.withUTF8 { bytes -> Timestamp? in

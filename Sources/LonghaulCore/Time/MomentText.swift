@@ -35,9 +35,9 @@ package enum MomentText {
         }
     }
 
-    /// The first moment from now on at which a clock on the wall shows that time. An hour that
-    /// spring leaves out is taken as the moment when it would have been without the change; of one
-    /// that autumn repeats, the earlier.
+    /// The first moment from now on when a wall clock shows that time. An hour skipped in spring is
+    /// taken as the moment without the change; of an hour repeated in autumn, the earlier one
+    /// counts.
     private static func next(
         hour: Int, minute: Int, now: Timestamp, secondsFromUTC: (Timestamp) -> Int
     ) -> Timestamp {

@@ -8,9 +8,9 @@ package enum RFC3339 {
         return "\(date)T\(clock).\(civil.millisecond.padded(3))Z"
     }
 
-    /// Reads a moment with `Z` or an offset; any number of digits after the second, of which
-    /// milliseconds are kept; a space may stand for the T. The moment in UTC, too, is in the years
-    /// 0 to 9999.
+    /// Reads a moment with `Z` or an offset; any number of digits after the second, cut to
+    /// milliseconds; a space may stand for the T. The moment in UTC, too, is in the years 0 to
+    /// 9999.
     package static func parse(_ text: some StringProtocol) -> Timestamp? {
         var reader = DigitReader(rest: Substring(text).utf8[...])
         guard let year = reader.number(4), reader.consume("-"), let month = reader.number(2),

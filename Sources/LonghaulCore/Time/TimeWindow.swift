@@ -1,9 +1,9 @@
 /// A part of each day, in local time: `01:00-06:00`, or over midnight `22:00-06:00`.
 ///
-/// It opens at the first moment of a day at which the clock shows its start or a later time, and
-/// closes at the first at which it shows its end or a later one. So an hour that autumn repeats
-/// opens it once, and one that spring leaves out shortens it; where nothing would be left of it, it
-/// opens after the gap for its usual length.
+/// It opens at the first moment of a day when the clock shows its start or a later time, and closes
+/// at the first moment with its end or a later time. So an hour repeated in autumn opens it once,
+/// and one skipped in spring shortens it; if nothing would be left of it, it opens after the gap
+/// for its usual length.
 public struct TimeWindow: Hashable, Sendable {
     /// Minutes after midnight, 0…1439.
     public let start: Int
@@ -92,9 +92,9 @@ package struct LocalTime: Sendable {
         self.changes = changes
     }
 
-    /// The rules of the zone in which times of day were said.
+    /// The rules of the zone that times of day refer to.
     ///
-    /// - Parameter words: `nil` = that of the machine.
+    /// - Parameter words: `nil` = the machine's zone.
     package func inZone(_ words: String?) -> LocalTime {
         guard let rules = zones(words) else { return self }
         return LocalTime(secondsFromUTC: rules, zones: zones, changes: changes)
@@ -112,8 +112,9 @@ package struct LocalTime: Sendable {
         wall(time).milliseconds.flooredDivision(by: 86_400_000).quotient
     }
 
-    /// Days of which one before and one after any moment of a day is a Monday, and so on, also in a
-    /// zone that moves its clocks by two days (``ZoneRules/offsetMaximum`` in both directions).
+    /// Days around any day, including a Monday (and any other weekday) before and after each moment
+    /// of it, also in a zone that moves its clocks by two days (``ZoneRules/offsetMaximum`` in both
+    /// directions).
     static func week(around day: Int64) -> ClosedRange<Int64> { (day - 11)...(day + 11) }
 
     /// `HH:MM`
@@ -122,7 +123,7 @@ package struct LocalTime: Sendable {
         return TimeWindow.text(Int(minutes))
     }
 
-    /// The first moment of a day at which the clock shows this time or a later one.
+    /// The first moment of a day when the clock shows this time or a later one.
     package func first(day: Int64, minute: Int) -> Timestamp {
         let shown = Timestamp(milliseconds: day * 86_400_000 + Int64(minute) * 60_000)
         // Offsets before and after enclose any change in between: none has more than 26 hours.

@@ -1,7 +1,7 @@
-/// Parts of the week in local time, one at least: `22:00-06:00`, `Mon-Fri 22:00-06:00;Sat,Sun`.
+/// Parts of the week in local time, at least one: `22:00-06:00`, `Mon-Fri 22:00-06:00;Sat,Sun`.
 ///
-/// A window over midnight belongs to the day on which it opens. Windows that overlap, or follow
-/// each other without a gap, are one.
+/// A window over midnight belongs to the day of its opening. Windows that overlap, or follow each
+/// other without a gap, are one.
 public struct TimeWindows: Hashable, Sendable {
     /// A window of some days of the week.
     private struct Part: Hashable {
@@ -11,11 +11,11 @@ public struct TimeWindows: Hashable, Sendable {
     }
 
     private let parts: [Part]
-    /// The zone in which the times are meant, as a `TZ` variable names it; `nil` = that of the
-    /// machine. A window that is recorded without one gets that of the process, where it has one.
+    /// The zone of the times, as a `TZ` variable names it; `nil` = the machine's zone. A window
+    /// that is recorded without one gets the process's zone, if it has one.
     public var timeZone: String?
-    /// So many seconds later than the clock says each window opens, see ``StartSpread``; of a
-    /// window that is not twice as long, the rest of the division by half its length.
+    /// Seconds that each window opens later, see ``StartSpread``; for a window that is not twice as
+    /// long, the remainder of the division by half its length.
     package var delay: Double = 0
 
     /// Reads windows with semicolons between: each is days, a time of day, or both with a space
@@ -77,8 +77,8 @@ public struct TimeWindows: Hashable, Sendable {
         return TimeWindow.Phase(isOpen: false, since: now, until: now + 86_400)
     }
 
-    /// The windows of these days (counted from 1970-01-01, local) in order, those that touch as
-    /// one.
+    /// The windows of these days (counted from 1970-01-01, local) in order; adjacent ones are
+    /// joined.
     private func occurrences(
         in days: ClosedRange<Int64>, _ time: LocalTime
     ) -> [(opens: Timestamp, closes: Timestamp)] {

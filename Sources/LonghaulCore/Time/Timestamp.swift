@@ -69,7 +69,7 @@ package struct Moment: Hashable, Sendable {
 }
 
 extension Int64 {
-    /// Towards zero, held at the ends of the range instead of trapping; what is no number is 0.
+    /// Towards zero, clamped to the range instead of trapping; NaN is 0.
     package init(bounding value: Double) {
         // The largest Int64 is no Double: 2^63 is the first that is too large.
         if value >= 0x1p63 {
@@ -110,7 +110,7 @@ package struct ClockMark: Hashable, Sendable {
             moment.monotonic.nanoseconds / 1_000_000)
     }
 
-    /// Milliseconds by which the clock was set since, backwards below zero; `nil` where it was not,
+    /// Milliseconds the clock was set since then, negative for backwards; `nil` if it was not set,
     /// and across a boot, where that is unknown.
     package func jump(since earlier: ClockMark) -> Int64? {
         guard boot == earlier.boot else { return nil }
@@ -129,11 +129,11 @@ package struct ClockMark: Hashable, Sendable {
     }
 }
 
-/// How many of what was measured took no longer than each bound.
+/// Number of measured times up to each bound.
 package struct TimeHistogram: Hashable, Sendable {
     package static let bounds = [0.001, 0.01, 0.1, 1, 10]
 
-    /// By the bounds; the last count is of what took longer than all.
+    /// Counts by the bounds; the last is the number of times longer than all bounds.
     package private(set) var counts = Array(repeating: 0, count: Self.bounds.count + 1)
     package private(set) var seconds = 0.0
 

@@ -10,7 +10,7 @@ public struct Weekdays: Hashable, Sendable {
 
     private init(bits: Int) { self.bits = bits }
 
-    /// The days whose bits are set, see ``bits``; `nil` when there is none.
+    /// The days whose bits are set, see ``bits``; `nil` when no bit is set.
     package init?(storedBits bits: Int) {
         guard (1...0x7F).contains(bits) else { return nil }
         self.init(bits: bits)

@@ -2,7 +2,7 @@
 struct ZoneRule {
     /// Seconds ahead of UTC.
     let standard: Int
-    /// `nil` = the clock stays as it is.
+    /// `nil` = no daylight saving time.
     let summer: Summer?
 
     struct Summer {
@@ -46,7 +46,7 @@ struct ZoneRule {
             guard let west = reader.time(hours: 24) else { return nil }
             offset = -west
         }
-        // Without days those of the United States, as in glibc.
+        // Without days the rules of the United States apply, as in glibc.
         if reader.rest.isEmpty { reader.rest = ",M3.2.0,M11.1.0".utf8[...] }
         guard reader.consume(","), let begins = reader.day(), reader.consume(","),
             let ends = reader.day(), reader.rest.isEmpty

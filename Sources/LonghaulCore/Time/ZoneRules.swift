@@ -10,7 +10,7 @@ package struct ZoneRules: Hashable, Sendable {
 
     /// No zone is further from UTC: RFC 9636 §3.2 has less than 26 hours.
     static let offsetMaximum = 26 * 3600
-    /// Years for which the rule of a zone is worked out; later ones have the last offset.
+    /// Years with a computed zone rule; later ones have the last offset.
     private static let years = 1970...2200
 
     package static let utc = ZoneRules()
@@ -32,7 +32,7 @@ package struct ZoneRules: Hashable, Sendable {
         append(rule, after: .min)
     }
 
-    /// Reads a file of the zone database; `nil` for one that is none, or damaged.
+    /// Reads a file of the zone database; `nil` for another or a damaged file.
     package init?(file bytes: [UInt8]) {
         var reader = ZoneFileReader(bytes)
         guard let data = reader.data(),
@@ -64,7 +64,7 @@ package struct ZoneRules: Hashable, Sendable {
     }
 }
 
-/// Reads a TZif file: the data with 64-bit moments where there are such, else those with 32 bits.
+/// Reads a TZif file: the data with 64-bit moments if present, else the data with 32 bits.
 private struct ZoneFileReader {
     private let bytes: [UInt8]
     private var offset = 0

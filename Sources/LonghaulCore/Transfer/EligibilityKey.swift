@@ -1,6 +1,6 @@
-/// All that decides whether a transfer may run now: transfers with the same key wait for the same.
-/// The store keeps it as one number and looks the head of the queue up by it, so that a million
-/// that may not run now cost one look-up.
+/// The conditions that decide whether a transfer may run now: transfers with the same key wait for
+/// the same conditions. The store keeps it as one number and looks the head of the queue up by it,
+/// so that a million transfers that may not run now cost one look-up.
 ///
 /// Bits are stored: never renumber. 0 needs a network, 1 discretionary, 2–5 required power,
 /// unmetered, idle, network, 6–9 the same preferred, 10–16 required charge, 17–23 preferred charge,
@@ -10,7 +10,7 @@
 package struct EligibilityKey: Hashable, Sendable {
     /// All but the windows.
     package let bits: Int64
-    /// The times at which it may run; `nil` = at any time.
+    /// The times when it may run; `nil` = at any time.
     package let windows: TimeWindows?
 
     private init(bits: Int64, windows: TimeWindows?) {
@@ -46,7 +46,7 @@ package struct EligibilityKey: Hashable, Sendable {
 
     package var usesNetwork: Bool { bits & 1 != 0 }
     package var isDiscretionary: Bool { bits & 2 != 0 }
-    /// The state of its own server does not decide alone whether it may run.
+    /// Mirrors may serve it while its own server is avoided.
     package var hasMirrors: Bool { bits & 1 << 47 != 0 }
     /// An engine that is there for others only, or not for long, begins it too.
     package var isAwaited: Bool { bits & 1 << 48 != 0 }
@@ -56,7 +56,7 @@ package struct EligibilityKey: Hashable, Sendable {
     /// Other transfers have to end first, see ``TransferOptions/after``.
     package var waitsForTransfers: Bool { bits & 1 << 52 != 0 }
 
-    /// A user asked that it runs now, whatever its schedule says.
+    /// A user asked that it runs now, regardless of its schedule.
     package var runsNow: Bool { bits & EligibilityKey.runsNowBit != 0 }
 
     /// The bit of ``runsNow``, for queries.
@@ -84,7 +84,7 @@ package struct EligibilityKey: Hashable, Sendable {
         var schedule = schedule
         let prefers = schedule.preferences(isDiscretionary: isDiscretionary)
         schedule.prefers = prefers.isEmpty ? nil : prefers
-        // Without a mark of its own no preferences are the same as none that were given.
+        // Without a separate mark, empty preferences would be the same as none given.
         return withMark(schedule, !prefers.isEmpty)
     }
 
@@ -141,8 +141,8 @@ package struct EligibilityKey: Hashable, Sendable {
     }
 }
 
-/// The number that the store keeps of a key. The windows of all keys stand in a table, and a number
-/// has the place of its own there: 0 = none.
+/// The stored number of a key. The windows of all keys stand in a table, and a number has the place
+/// of its windows there: 0 = none.
 extension EligibilityKey {
     /// The bits of the place.
     package static var placeBits: Range<Int> { 24..<46 }
@@ -171,7 +171,7 @@ extension EligibilityKey {
 /// When a transfer may move bytes, beyond its earliest begin: its windows, what must hold of the
 /// machine, and what should.
 public struct TransferSchedule: Hashable, Sendable {
-    /// The times of the week at which it may run; `nil` = at any time.
+    /// The times of the week when it may run; `nil` = at any time.
     public var windows: TimeWindows?
     /// Conditions that must be known to hold. Never waived.
     public var requires = ConditionNeeds()

@@ -1,9 +1,9 @@
-/// Text that is another as soon as a byte is: paths, names of files, credentials, version names.
+/// Text that is compared byte by byte: paths, names of files, credentials, version names.
 ///
-/// Two `String`s are equal to Swift where Unicode calls them equivalent: `é` in one scalar, and as
-/// `e` with an accent put to it. To Linux these are two files, and to a server two passwords. So
-/// what is keyed by such a text is keyed by this, and such texts are compared by
-/// ``Swift/String/isExactly(_:)``.
+/// Two `String`s are equal to Swift if they are canonically equivalent in Unicode: `é` in one
+/// scalar, and as `e` with a combining accent. To Linux these are two files, and to a server two
+/// passwords. So collections use this type as the key for such texts, and such texts are compared
+/// by ``Swift/String/isExactly(_:)``.
 package struct ExactText: Hashable, Sendable {
     package let text: String
 
@@ -40,7 +40,7 @@ extension StringProtocol {
     /// True if a path begins at the root. A mark put to the slash is of the name behind it.
     package var isAbsolutePath: Bool { utf8.first == UInt8(ascii: "/") }
 
-    /// Returns the text with `text` in the place of each `byte`, whatever is put to that.
+    /// Returns the text with `text` in the place of each `byte`, even before combining characters.
     package func replacing(_ byte: UInt8, with text: String) -> String {
         var bytes: [UInt8] = []
         for own in utf8 {

@@ -17,16 +17,16 @@ package struct FetchIdentity: Hashable, Sendable {
     /// neighbour nor make it fail.
     package var checksum: Checksum?
     package var maxSize: Int64?
-    /// Its bytes were not fetched from anywhere.
+    /// The existing file that it continues: its bytes were not fetched.
     package var continued: ContinuedFile?
     /// A request that did not name a mirror does not get its bytes.
     package var mirrors: [ExactText]
-    /// How a file is sent, and in which version; `nil` = a download.
+    /// Sending options and file version; `nil` = a download.
     package var upload: UploadOptions?
-    /// The path of that file: its name is told to some servers.
+    /// The path of that file: some servers are sent its name.
     package var source: ExactText?
 
-    /// The credentials, and the certificates that are trusted. Files are told by their paths.
+    /// The credentials, and the trusted certificates. Files are identified by their paths.
     package struct Credentials: Hashable, Sendable {
         package var userInfo: ExactText?
         package var user: ExactText?
@@ -44,7 +44,7 @@ package struct FetchIdentity: Hashable, Sendable {
         package var authentication: HTTPAuthentication
     }
 
-    /// `nil` where the URL is none that can be fetched.
+    /// `nil` if the URL cannot be fetched.
     package init?(
         _ request: TransferRequest, method: String = "GET", bodyDigest: Checksum? = nil
     ) {
@@ -77,11 +77,10 @@ package struct FetchIdentity: Hashable, Sendable {
         if upload != nil, case .file(let path) = request.destination { source = ExactText(path) }
     }
 
-    /// Fields that select no representation whatever the server: those between one hop and the next
-    /// (RFC 9110 §7.6.1), the priority of a response (RFC 9218), and marks by which a request is
-    /// traced (W3C Trace Context, and the usual names before it). Every other field may: what a
-    /// server varies on is told by `Vary` only once it has answered, and custom fields carry keys
-    /// and tenants.
+    /// Fields that select no representation on any server: fields between one hop and the next (RFC
+    /// 9110 §7.6.1), the priority of a response (RFC 9218), and trace marks (W3C Trace Context, and
+    /// the usual names before it). Every other field may select one: `Vary` names a server's fields
+    /// only once it has answered, and custom fields carry keys and tenants.
     package static let notSelecting: Set<String> = [
         "connection", "keep-alive", "proxy-connection", "te", "trailer", "upgrade", "priority",
         "traceparent", "tracestate", "x-request-id", "x-correlation-id",
@@ -106,14 +105,14 @@ extension FetchIdentity {
     /// check of the result. Passwords may change.
     package func selectsSame(as other: FetchIdentity) -> Bool { marks == other.marks }
 
-    /// What tells files apart that uploads may leave at one URL. It is kept for longer than the
-    /// credentials, and has the names of users without their passwords.
+    /// Marks that distinguish files that uploads may leave at one URL. They are kept for longer
+    /// than the credentials, and have the names of users without their passwords.
     package var marks: [String] {
         var fields = headers
         var user = credentials.user?.text
         if upload?.isSigned == true {
-            // Keys that expire have another name each time, and a bucket has no object of its own
-            // for each.
+            // Temporary keys have another name each time, and a bucket has no separate object for
+            // each.
             let token = S3Keys.tokenField
             if fields.contains(where: { $0.name == token }) { user = nil }
             fields.removeAll { $0.name == token }
@@ -145,7 +144,7 @@ extension FetchIdentity {
 public enum DuplicatePolicy: String, Codable, Sendable, CaseIterable {
     /// Shares one fetch; each transfer has its own file and end.
     case join
-    /// A fetch of its own, whatever others do.
+    /// A separate fetch, regardless of equal transfers.
     case separate
     /// The older one is cancelled; this one takes over its fetch and bytes.
     case replace

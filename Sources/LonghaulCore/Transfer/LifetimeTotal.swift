@@ -1,5 +1,5 @@
-/// Figures that only rise, whatever is removed: rows `total.NAME` of `setting`, which every engine
-/// of the store adds to.
+/// Figures that only rise, even if transfers are removed: rows `total.NAME` of `setting`, which
+/// every engine of the store adds to.
 package enum LifetimeTotal: Hashable, Sendable {
     /// Body bytes of downloads.
     case received
@@ -12,7 +12,7 @@ package enum LifetimeTotal: Hashable, Sendable {
     /// Times that a transfer was put back to wait for this.
     case waits(WaitReason.Reason)
 
-    /// Its name in the store.
+    /// The total's name in the store.
     package var name: String {
         switch self {
         case .received: "received"

@@ -1,8 +1,8 @@
 /// When preferences stop to count: the deadline comes near, or they have kept a transfer waiting
 /// for long enough.
 ///
-/// What a transfer needs is a guess, and what its origin can do changes; so whenever half of the
-/// time that seems left has passed, it is looked at again.
+/// The needed time is a guess, and an origin's rate changes; so the transfer is examined again
+/// whenever half of the time that seems left has passed.
 package struct PreferenceExpiry: Hashable, Sendable {
     /// When it is next looked at.
     package var checkAt: Timestamp
@@ -14,7 +14,7 @@ package struct PreferenceExpiry: Hashable, Sendable {
         self.by = by
     }
 
-    /// The facts about a transfer of which nothing is known yet but the request.
+    /// The facts about a transfer known only by its request.
     package init(begin: Timestamp, after seconds: Double, deadline: Timestamp, bytes: Int64?) {
         by = begin + min(seconds, 1e11)
         let needs = PreferenceExpiry.seconds(bytes: bytes, rate: nil, span: deadline - begin)

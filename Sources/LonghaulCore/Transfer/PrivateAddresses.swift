@@ -1,10 +1,10 @@
-/// Whether a transfer may go to addresses that are not public: those of this machine, of its
-/// network, and others that no server of the internet has.
+/// The permission to use addresses that are not public: this machine's, its network's, and others
+/// that no server of the internet has.
 ///
 /// A program that fetches URLs of strangers refuses them: a URL, or a redirect of its server, could
-/// otherwise lead to what only this machine reaches. Each address is checked before a connection is
-/// made to it, so that a name that resolves to a private address is refused, too. Behind a proxy
-/// the proxy decides: its own address is not checked, and it may reach what it likes.
+/// otherwise lead to servers that only this machine reaches. Each address is checked before a
+/// connection is made to it, so that a name that resolves to a private address is refused, too.
+/// Behind a proxy the proxy decides: its own address is not checked, and it may reach any address.
 public enum PrivateAddresses: String, Codable, Sendable, CaseIterable {
     /// Any address is as good as another.
     case allow
@@ -13,7 +13,7 @@ public enum PrivateAddresses: String, Codable, Sendable, CaseIterable {
 }
 
 extension PrivateAddresses {
-    /// True if the address, 4 or 16 bytes, is none of the public internet (IANA's registries of
+    /// True if the address, 4 or 16 bytes, is not on the public internet (IANA's registries of
     /// special-purpose addresses, RFC 6890).
     package static func contain(_ address: [UInt8]) -> Bool {
         assert([4, 16].contains(address.count), "an address is one of IPv4 or IPv6")
@@ -52,7 +52,7 @@ extension PrivateAddresses {
     ]
 
     private static let v6 = [
-        // Unspecified and loopback; those of one network (RFC 4193), link-local, site-local,
+        // Unspecified and loopback; addresses of one network (RFC 4193), link-local, site-local,
         // multicast; NAT64 of a network's own prefix (RFC 8215).
         Network([UInt8](repeating: 0, count: 15) + [0], 127), Network([0xFC], 7),
         Network([0xFE, 0x80], 10), Network([0xFE, 0xC0], 10), Network([0xFF], 8),

@@ -1,8 +1,8 @@
-/// The permission that clients of less trust need, those of a network. It is asked for within the
-/// transaction that records a request, so that it is about the row that is changed.
+/// The permission that less trusted clients need, such as clients in a network. It is asked for
+/// within the transaction that records a request, so that it is about the changed row.
 package struct RequestReview: Sendable {
-    /// Throws what may not be recorded. The request has been validated: its place and its keys are
-    /// those that it would be carried out with.
+    /// Throws if the request may not be recorded. The request has been validated: it has its final
+    /// place and keys.
     package var admit: @Sendable (TransferRequest) throws(LonghaulError) -> Void
     /// Throws why a recorded request may not be changed.
     package var allow: @Sendable (ReviewedChange) throws(LonghaulError) -> Void
@@ -22,7 +22,7 @@ package struct RequestReview: Sendable {
 package struct ReviewedChange: Sendable {
     package var before: TransferRequest
     package var after: TransferRequest
-    /// What the client has said; all else has its default, and the URL is empty.
+    /// The fields that the client has given; the others have their defaults, and the URL is empty.
     package var given: TransferRequest
 
     package init(before: TransferRequest, after: TransferRequest, given: TransferRequest) {
@@ -33,9 +33,9 @@ package struct ReviewedChange: Sendable {
 }
 
 extension ReviewedChange {
-    /// Secrets that answers hide and the change would show to another server: the request goes
-    /// to another server, through another proxy, or to a server that is proven in another way. What
-    /// the client says again is no secret to it. In words, for a message; empty = there are none.
+    /// Secrets that answers hide and the change would show to another server: the request goes to
+    /// another server, through another proxy, or to a server that is proven in another way. Values
+    /// that the client repeats are no secret to it. In words, for a message; empty = no secrets.
     package var exposedSecrets: [String] {
         guard leadsElsewhere else { return [] }
         let (old, new, said) = (before.options, after.options, given.options)
@@ -102,7 +102,7 @@ extension HeaderFields.Field {
 }
 
 extension HTTPAuthentication {
-    /// The password may be sent as it is (RFC 7617).
+    /// The password may be sent unencrypted (RFC 7617).
     fileprivate var mayShowPassword: Bool {
         switch self {
         case .basic, .any: true

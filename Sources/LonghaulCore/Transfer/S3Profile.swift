@@ -66,7 +66,7 @@ package struct S3Profile: Hashable, Codable, Sendable {
         let credentials = AWSSettings.of(name, in: texts.credentials, isConfig: false)
         let config = AWSSettings.of(name, in: texts.config, isConfig: true)
         let all = settings(texts) ?? [:]
-        // The keys beside it are not those that it is to act with.
+        // Keys beside a role must not sign its requests.
         if all["role_arn"] != nil { throw .unsupported("role_arn") }
         if let keys = credentials?.keys ?? config?.keys { return keys }
         if let other = S3Profile.otherSources.first(where: { all[$0] != nil }) {

@@ -12,7 +12,7 @@ package struct Shard: Hashable, Sendable {
         self.count = count
     }
 
-    /// `I/N` as it is typed, such as `3/8`.
+    /// Parses `I/N` as typed, such as `3/8`.
     package init?(_ text: String) {
         let numbers = text.split(separator: "/", omittingEmptySubsequences: false)
         guard numbers.count == 2, let index = Int(numbers[0]), let count = Int(numbers[1])
@@ -22,8 +22,8 @@ package struct Shard: Hashable, Sendable {
 
     package var text: String { "\(index)/\(count)" }
 
-    /// Only the URL counts, and the file of an upload: machines may have other directories for
-    /// their files, and requests with one URL share one fetch.
+    /// Decides by the URL and an upload's file alone: machines may have other directories for their
+    /// files, and requests with one URL share one fetch.
     package func contains(_ request: TransferRequest) -> Bool {
         var identity = request.url
         if request.options.upload != nil, case .file(let path) = request.destination {

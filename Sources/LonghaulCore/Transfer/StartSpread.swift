@@ -2,8 +2,8 @@
 /// do not begin at one moment.
 ///
 /// The choice follows from the machine and from the transfer, and is therefore the same each time.
-/// The transfers of one machine have few places: each that is used with windows is an eligibility
-/// of its own.
+/// The transfers of one machine have few places: each place used with windows is a separate
+/// eligibility.
 package struct StartSpread: Sendable {
     /// 0 ..< 1: the part of the spread that passes before the begin.
     private let place: Double

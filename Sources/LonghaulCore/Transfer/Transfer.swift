@@ -1,5 +1,5 @@
-/// A transfer as people see it: what was asked and what has become of it, one consistent snapshot.
-/// Its fields are those of the JSON that every command prints.
+/// A transfer as shown to users: its request and its state in one consistent snapshot. Its fields
+/// are the fields of the JSON that every command prints.
 public struct Transfer: Hashable, Sendable {
     /// Direction of a transfer.
     public enum Kind: String, Codable, Sendable {
@@ -11,8 +11,7 @@ public struct Transfer: Hashable, Sendable {
 
     /// Never used again, not even after a removal or a repair of the store.
     public var id: TransferID
-    /// Derived from what is wanted and what the engine has recorded; without an engine nothing
-    /// runs.
+    /// Derived from the wanted and the recorded state; without an engine no transfer runs.
     public var state: TransferState
     /// URL as it was asked for; secrets in it are hidden where it is shown.
     public var url: String
@@ -56,8 +55,8 @@ public struct Transfer: Hashable, Sendable {
     public var bytesTotal: Int64?
     /// Bytes that are kept and count towards the file.
     public var bytesDone: Int64
-    /// Bytes of a running upload: those that the server has acknowledged, and those that the
-    /// present requests have sent besides. Shown to people, to whom it tells that the upload moves.
+    /// Bytes of a running upload: acknowledged by the server, or sent by the present requests.
+    /// Shown to users as progress.
     package var bytesSent: Int64?
     /// Bytes of the source that were read so far, for an upload whose source is compared with its
     /// digest before anything is sent.
@@ -99,15 +98,14 @@ public struct Transfer: Hashable, Sendable {
     /// The server's answer about the file, where the request keeps it
     /// (``TransferOptions/keepsResponse``).
     public var response: TransferResponse?
-    /// Content coding in which the server sent the file although it was asked not to: the file is
-    /// kept so.
+    /// Content coding of the file that the server sent despite the request: the file is kept so.
     public var contentCoding: String?
     /// Conditions of the transfer besides time and its turn, as the store has them.
     package var eligibility = EligibilityKey.plain
     /// Moment from which the transfer's times allow it to begin.
     package var readySince: Timestamp?
-    /// Bytes received so far cannot be continued: the server has told nothing that could prove the
-    /// rest, or it sends no parts of a file.
+    /// Bytes received so far cannot be continued: the server has given no proof for the rest, or it
+    /// sends no parts of a file.
     package var isUnresumable = false
     /// How its connections stand to other traffic on the line; `nil` unless it runs and yields.
     public var yielding: YieldReport?
@@ -143,7 +141,7 @@ extension Transfer {
         case source(String)
     }
 
-    /// What is moved where.
+    /// A download or an upload.
     public var kind: Kind {
         switch file {
         case .destination: .download
@@ -180,13 +178,13 @@ package struct HeldBytes: Hashable, Sendable {
     package var fetch: FetchID
     package var generation: Int64
     package var durable: ByteRanges
-    /// Another transfer leads the fetch: what was received counts with that one.
+    /// Another transfer leads the fetch: the bytes received count with that one.
     package var isAnothers: Bool
     /// The file that they are in, until it is published.
     package var partPath: String
     /// See ``FetchState/isPrefetched``.
     package var isPrefetched = false
-    /// Which version of the file they are of is recorded.
+    /// The version of the bytes is recorded.
     package var hasVersion = false
 
     package init(
@@ -201,7 +199,7 @@ package struct HeldBytes: Hashable, Sendable {
     }
 }
 
-/// The state that is shown, derived from what is wanted and what the engine recorded.
+/// The shown state, derived from the wanted and the recorded state.
 public enum TransferState: String, Codable, Sendable, CaseIterable {
     /// The transfer has not begun, or is between attempts; ``Transfer/waitingFor`` tells the
     /// reasons.
@@ -244,7 +242,7 @@ public struct WaitReason: Hashable, Codable, Sendable {
         case unmetered
         /// The machine is in use, or that is unknown.
         case idle
-        /// The machine is told to save power.
+        /// The machine is set to save power.
         case saver
         /// The disk of the destination is full.
         case storage
@@ -305,6 +303,6 @@ extension Transfer {
         return transfer
     }
 
-    /// Completed without a file of its own: another one stood there by then, and was kept.
+    /// Completed without a separate file: another one stood there at the end, and was kept.
     package var isSkipped: Bool { state == .completed && error != nil }
 }

@@ -2,9 +2,9 @@
 /// all is default.
 public struct TransferOptions: Hashable, Codable, Sendable {
     /// Request header fields by name. Values are secrets: redacted in every output. Refused are
-    /// names and values that cannot be sent (RFC 9110 §5.1, §5.5), and fields that are set by
-    /// Longhaul itself: ranges, conditions, framing, and codings other than `identity`. Of a
-    /// completed upload only those that may go to any origin are kept (`Accept`, `User-Agent`).
+    /// names and values that cannot be sent (RFC 9110 §5.1, §5.5), and fields that Longhaul sets:
+    /// ranges, conditions, framing, and codings other than `identity`. Of a completed upload only
+    /// fields that may go to any origin are kept (`Accept`, `User-Agent`).
     public var headers: HeaderFields = HeaderFields()
     /// `user:password`, sent to the origin of `url` only; deleted when an upload completes.
     public var user: String?
@@ -25,8 +25,8 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// URL of a proxy (CURLOPT_PROXY): http, https, socks4, socks4a, socks5 or socks5h; `nil` = by
     /// the `*_proxy` variables.
     public var proxy: String?
-    /// Proxy variables of the process that asked for the transfer, where no `proxy` is named; `nil`
-    /// = those of the process that carries it out.
+    /// Proxy variables of the process that asked for the transfer, if no `proxy` is named; `nil` =
+    /// variables of the process that carries it out.
     package var proxyVariables: ProxyVariables?
     /// File of the authorities to believe, in place of the system's (CURLOPT_CAINFO).
     public var caCertificate: String?
@@ -37,7 +37,7 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     public var clientKey: String?
     /// Do not verify the server's certificate.
     public var insecure: Bool = false
-    /// Whether the URLs, and what they redirect to, may be at private addresses.
+    /// Allows private addresses for the URLs and their redirects.
     public var privateAddresses: PrivateAddresses = .allow
     /// Further URLs of the same bytes, tried when one fails.
     public var mirrors: [String] = []
@@ -65,28 +65,27 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// Preferences stop to count when they have kept the transfer waiting for this many seconds, or
     /// its deadline comes near. 0 or more, and finite.
     public var waiveAfter: Double = PreferenceExpiry.defaultSeconds
-    /// The transfer begins at a moment that is chosen once, up to so many seconds after it may:
-    /// from its earliest begin, and from each opening of its windows on, of which it takes half at
-    /// most.
-    /// ``Transfer/earliestBegin`` is the moment that was chosen. 0 = at once; at most 7 days.
+    /// The transfer begins at a moment that is chosen once, up to this many seconds late: after its
+    /// earliest begin, and after each opening of its windows (at most half of a window).
+    /// ``Transfer/earliestBegin`` is the chosen moment. 0 = at once; at most 7 days.
     public var spread: Double = 0
     /// The transfer begins when all of these have completed. One of them that fails, is cancelled,
     /// or is removed before it has completed fails it (`cancelled`), and `retry` lets it wait
     /// again. Running it now gives them up. A relative deadline starts again at their end. An end
     /// is noted in the commit that records it, so that a crash loses none.
     public var after: [TransferID] = []
-    /// The transfer begins when those of ``after`` have ended, however they did.
+    /// The transfer begins when the transfers in ``after`` have ended in any state.
     public var afterAny: Bool = false
     /// The name may come from the server's `Content-Disposition`.
     public var remoteName: Bool = false
     /// The file's modification time is that of the server's file (Last-Modified, MDTM; curl's
     /// `--remote-time`).
     public var remoteTime: Bool = false
-    /// The file at the destination is the beginning of this one, as another program has left it:
-    /// its bytes are kept, where the server and an overlap at their end prove them. Otherwise the
-    /// transfer fails, and the file stays as it is.
+    /// The file at the destination is the beginning of this one, left by another program: its bytes
+    /// are kept if the server and an overlap at their end prove them. Otherwise the transfer fails,
+    /// and the file stays unchanged.
     public var continues: Bool = false
-    /// That file; `nil` = there was none.
+    /// The continued file; `nil` = none.
     package var continued: ContinuedFile?
     /// The disk that the destination was on when the request was recorded; `nil` = that of `/`, or
     /// unknown. While it is not mounted, nothing is written to the one below.
@@ -99,10 +98,10 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     package var unreachableAttempts: Int?
     /// The server's answer about the file is kept with the transfer (``Transfer/response``).
     public var keepsResponse: Bool = false
-    /// The caller's own JSON, kept and shown as it is, on one line; what is none is refused.
+    /// The caller's own JSON, stored and shown unchanged, on one line; invalid JSON is refused.
     public var metadata: String?
 
-    /// The name that a client of aria2's JSON-RPC has given it: 16 hexadecimal digits of its own.
+    /// The name that a client of aria2's JSON-RPC has given it: 16 hexadecimal digits.
     package var gid: String?
 
     /// Take only what other traffic leaves of the line; `nil` = if discretionary.
@@ -125,8 +124,8 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     }
 }
 
-/// The file at a destination that a download goes on with, as it was when the request was recorded.
-/// It is stored with the transfer's options.
+/// The existing file that a download continues, as of the recording of the request. It is stored
+/// with the transfer's options.
 package struct ContinuedFile: Hashable, Codable, Sendable {
     package var path: String
     package var device: UInt64
@@ -149,7 +148,7 @@ package struct ContinuedFile: Hashable, Codable, Sendable {
     }
 }
 
-/// A scheme by which user and password are proven over HTTP (RFC 9110 §11).
+/// A scheme that proves user and password over HTTP (RFC 9110 §11).
 public enum HTTPAuthentication: String, Codable, Sendable, CaseIterable {
     /// User and password are sent with the first request (RFC 7617). The default.
     case basic
@@ -165,7 +164,7 @@ public enum HTTPAuthentication: String, Codable, Sendable, CaseIterable {
 public enum ExistingFilePolicy: String, Codable, Sendable, CaseIterable {
     /// The transfer is refused, or fails (`destinationExists`). The default.
     case fail
-    /// The file is kept, and the transfer completes without one of its own.
+    /// The existing file is kept, and the transfer completes without a file.
     case skip
     /// The file is replaced, in one step, when the new one is whole.
     case overwrite
@@ -177,7 +176,7 @@ public enum ExistingFilePolicy: String, Codable, Sendable, CaseIterable {
 public enum ConnectionCount: Hashable, Sendable {
     /// The number of connections that is fastest, within the limits for the origin.
     case automatic
-    /// At most so many; 1 = never more than one.
+    /// At most this many; 1 = never more than one.
     case exactly(Int)
 }
 
@@ -192,7 +191,7 @@ extension ConnectionCount: Codable {
 
     /// 0 = automatic.
     ///
-    /// - Throws: what the encoder throws.
+    /// - Throws: errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {

@@ -1,16 +1,16 @@
-/// The request of a user: a URL, where its bytes go, and how.
+/// The request of a user: a URL, a destination for its bytes, and options.
 ///
-/// The defaults are those of the command line. Nothing here changes once a transfer has been
-/// enqueued, except through the wants that `TransferChange` names.
+/// Defaults are the command line's. Once a transfer has been enqueued, its request changes only by
+/// a `TransferChange`.
 public struct TransferRequest: Hashable, Sendable {
     /// Absolute URL: http, https, ftp, ftps or sftp.
     public var url: String
     /// The place of the file. Reserved when the request is enqueued.
     public var destination: Destination
-    /// Whose it is; made when it is new. Default ``defaultSession``.
+    /// Name of the session; created if missing. Default ``defaultSession``.
     public var session: String
-    /// The host that the session is to belong to; `nil` leaves that as it is. Refused where it
-    /// belongs to another one.
+    /// The host of the session; `nil` leaves the host unchanged. Refused if the session belongs to
+    /// another one.
     public var host: String?
     /// Default `normal`.
     public var priority: Priority
@@ -25,7 +25,7 @@ public struct TransferRequest: Hashable, Sendable {
     public var deadline: Deadline
     /// The size that the user expects. A hint: a wrong guess costs nothing but quality.
     public var expectedBytes: Int64?
-    /// How it is asked for and what is done with the file.
+    /// Request and file options.
     public var options: TransferOptions {
         unsafeAddress { sharedOptions.address }
         _modify { yield &sharedOptions.value }
@@ -65,11 +65,11 @@ public struct TransferRequest: Hashable, Sendable {
     /// The session of requests that name none.
     public static let defaultSession = "default"
 
-    /// Tells whether ``isDiscretionary`` was said or has its default: a session's own default gives
-    /// way to what was said.
+    /// Tells whether ``isDiscretionary`` was given or has its default: a given value has precedence
+    /// over a session's own default.
     package private(set) var saysDiscretionary = Mark(isSet: false)
 
-    /// No part of what is asked for: two requests that differ by it alone are equal.
+    /// A mark that is ignored by comparison: two requests that differ by it alone are equal.
     package struct Mark: Hashable, Sendable {
         package let isSet: Bool
 

@@ -68,7 +68,7 @@ package enum Want: Int, Sendable, CaseIterable {
 /// never renumber.
 package enum Phase: Int, Sendable, CaseIterable {
     /// The transfer is not being moved: never started, or between attempts. Its fetch row, if any,
-    /// holds what is kept.
+    /// records the bytes kept.
     case queued = 0
     /// Claimed by the engine; a fetch row exists. After a crash: back to `queued`, bytes kept, or
     /// completed where ``reconcile`` finds the file under its name.

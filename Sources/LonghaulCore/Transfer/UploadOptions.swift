@@ -51,8 +51,8 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     /// The defaults of the command line.
     public init() {}
 
-    /// The URL is that of the file at the server: the next one there replaces it. Otherwise each
-    /// upload may make a resource of its own.
+    /// The URL names the file at the server: the next upload to it replaces the file. Otherwise
+    /// each upload may create a separate resource.
     package var namesItsPlace: Bool {
         if formField != nil || method == .post { return false }
         return switch uploadProtocol {
@@ -65,8 +65,8 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     /// Requests are signed with keys of the user's.
     package var isSigned: Bool { uploadProtocol == .s3 }
 
-    /// A POST that may not be sent twice: what a crash finds on its way has failed, so that it is
-    /// never made ready ahead of the connections.
+    /// A POST that may not be sent twice: after a crash a sent one has failed, so that it is never
+    /// prepared ahead of the connections.
     package var goesOnce: Bool {
         if isRepeatable { return false }
         return formField != nil || method == .post || [.post, .ietf].contains(uploadProtocol)
@@ -77,7 +77,7 @@ public struct UploadOptions: Hashable, Codable, Sendable {
 public struct FormField: Hashable, Codable, Sendable {
     /// Name of the field, not empty.
     public var name: String
-    /// Its text, of any characters.
+    /// The field's text, of any characters.
     public var value: String
 
     /// A field of these two texts.
@@ -95,8 +95,8 @@ public enum UploadMethod: String, Codable, Sendable, CaseIterable {
 
 /// How an upload is carried on after a break.
 public enum UploadProtocol: String, Codable, Sendable, CaseIterable {
-    /// The server is asked: IETF resumable uploads, then tus, else a plain PUT or POST. What it
-    /// speaks is remembered for its origin, but whether it speaks tus is asked for each URL.
+    /// The server is asked: IETF resumable uploads, then tus, else a plain PUT or POST. The
+    /// origin's protocol is remembered, but each URL is asked whether it speaks tus.
     case auto
     /// A single plain PUT.
     case put
@@ -114,7 +114,7 @@ public enum UploadProtocol: String, Codable, Sendable, CaseIterable {
 public enum SourceChangePolicy: String, Codable, Sendable, CaseIterable {
     /// The upload fails with `sourceChanged`. The default.
     case fail
-    /// The upload starts over with the file as it is now.
+    /// The upload starts over with the present file.
     case restart
 }
 
@@ -138,9 +138,9 @@ package struct SourceVersion: Hashable, Codable, Sendable {
         self.changed = changed
     }
 
-    /// Nothing was changed. Size and times decide. The numbers of device and file do not count:
-    /// they may be others after each mount (Btrfs, exFAT, FUSE), and a file that takes the place of
-    /// another has a time of its own.
+    /// The file is unchanged. Size and times decide. The numbers of device and file do not count:
+    /// they may differ after each mount (Btrfs, exFAT, FUSE), and a file that replaces another has
+    /// its own time.
     package func isSame(as other: SourceVersion) -> Bool {
         size == other.size && modified == other.modified && changed == other.changed
     }

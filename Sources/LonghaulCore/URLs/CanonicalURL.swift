@@ -1,10 +1,10 @@
-/// Gives URLs that mean the same one spelling (RFC 3986 §6.2.2 and §6.2.3): scheme and host in
-/// lower case, the port always there, unreserved characters not percent-encoded and the digits of
-/// other encodings in upper case, no dot segments, no fragment. The query's order stays: servers
-/// may read one into it. User information is left out: it is a credential and no part of what is
-/// asked for.
+/// Gives equivalent URLs one spelling (RFC 3986 §6.2.2 and §6.2.3): scheme and host in lower case,
+/// the port always there, unreserved characters not percent-encoded and the digits of other
+/// encodings in upper case, no dot segments, no fragment. The query's order stays: it may have a
+/// meaning to servers. User information is left out: it is a credential and does not identify the
+/// resource.
 package enum CanonicalURL {
-    /// `nil` for what is no URL that can be fetched.
+    /// `nil` for text that is not a fetchable URL.
     package static func of(_ url: String) -> String? {
         guard let parts = try? URLParts(url) else { return nil }
         var tail = Array(parts.path.utf8)
@@ -47,7 +47,7 @@ package enum CanonicalURL {
         return true
     }
 
-    /// A percent sign that encodes nothing stays as it is.
+    /// A percent sign that encodes nothing stays unchanged.
     private static func percentNormalised(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
@@ -105,7 +105,7 @@ extension UInt8 {
 }
 
 /// Hosts that are this machine itself and need no network: 127.0.0.0/8, ::1, and `localhost` with
-/// what is below it (RFC 6761 §6.3).
+/// its subdomains (RFC 6761 §6.3).
 package enum Loopback {
     package static func isLoopback(host: some StringProtocol) -> Bool {
         if host == "::1" || host == "0:0:0:0:0:0:0:1" { return true }

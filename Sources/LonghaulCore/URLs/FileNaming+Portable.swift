@@ -11,7 +11,7 @@ extension FileNaming {
         return !name.utf8.contains(where: isReserved) && !isDevice(name)
     }
 
-    /// The name with `_` for what they refuse, and cut to the length that each has.
+    /// The name with `_` for characters that they refuse, and cut to the limit of each.
     package static func portable(_ name: String) -> String {
         var bytes = name.utf8.map { isReserved($0) ? underscore : $0 }
         var end = bytes.count
@@ -28,7 +28,7 @@ extension FileNaming {
         return isPortable(short) || short.isEmpty ? short : portable(short)
     }
 
-    /// One name for each rule: a file system that has files of these names has them of any.
+    /// A name for each rule: a file system that has files of these names accepts any name.
     package static let peculiar = [
         "CON", "a<b>c:d\"e|f?g*h\\i\u{1}.", "a ",
         String(repeating: "n", count: Limits.fileNameBytes),
@@ -51,7 +51,7 @@ extension FileNaming {
         }
     }
 
-    /// `CON`, `con.txt`, `Lpt1 .log`: a device, whatever follows the first dot.
+    /// `CON`, `con.txt`, `Lpt1 .log`: a device, regardless of the text after the first dot.
     private static func isDevice(_ name: String) -> Bool {
         var stem = name.utf8.prefix { $0 != UInt8(ascii: ".") }
         while stem.last == UInt8(ascii: " ") { stem.removeLast() }

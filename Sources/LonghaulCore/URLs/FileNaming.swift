@@ -1,6 +1,5 @@
-/// Names for files whose names come from outside: from a URL or from a server. What comes out names
-/// a file in the directory it is put in and nowhere else, shows as what it is, and leaves room for
-/// what Longhaul adds to it.
+/// File names from outside: from a URL or from a server. The result names a file in its directory
+/// and nowhere else, is shown as written, and leaves room for Longhaul's suffixes.
 package enum FileNaming {
     /// The name when the source gives none.
     package static let fallback = "download"
@@ -65,7 +64,7 @@ package enum FileNaming {
             String(text), toBytes: Limits.fileNameBytes - Limits.fileNameDecorationBytes)
     }
 
-    /// The name has an extension, and none of those that pages have.
+    /// The name has an extension, and not one of a page.
     package static func isOfNoPage(_ path: String) -> Bool {
         let name = path[(path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)...]
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }

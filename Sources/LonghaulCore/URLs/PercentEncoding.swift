@@ -2,7 +2,7 @@
 package enum PercentEncoding {
     /// Encodes all but the unreserved characters (RFC 3986 §2.3).
     ///
-    /// - Parameter kept: Further bytes that stay as they are.
+    /// - Parameter kept: Further bytes that stay unchanged.
     package static func encode(_ bytes: some Sequence<UInt8>, keeping kept: [UInt8] = []) -> String
     {
         var encoded = ""

@@ -12,7 +12,7 @@ package enum ProxyAddress {
         return Loopback.isLoopback(host: host)
     }
 
-    /// An empty text is none at all, whatever the variables say. A path is no fault: it names the
+    /// An empty text means no proxy, regardless of the variables. A path is no fault: it names the
     /// socket of a `socks5h://localhost/run/socks`.
     package static func check(_ text: String) throws(ProxyProblem) {
         if text.isEmpty { return }

@@ -1,5 +1,5 @@
-/// The variables by which libcurl finds a proxy where none is named, and what they mean by its
-/// rules: those of the process that asks for a transfer, which another process may carry out.
+/// The proxy variables of libcurl, used if no proxy is named, with its rules: values of the process
+/// that asks for a transfer, which another process may carry out.
 package struct ProxyVariables: Hashable, Codable, Sendable {
     /// Proxies by the schemes of URLs.
     private var proxies: [String: String] = [:]
@@ -16,7 +16,7 @@ package struct ProxyVariables: Hashable, Codable, Sendable {
             return nil
         }
         for scheme in URLParts.Scheme.allCases.map(\.rawValue) {
-            // HTTP_PROXY is what a CGI script finds of a request's field Proxy.
+            // A CGI script finds a request's field Proxy in HTTP_PROXY.
             let own =
                 scheme == "http"
                 ? first("http_proxy") : first("\(scheme)_proxy", "\(scheme.uppercased())_PROXY")
@@ -28,7 +28,7 @@ package struct ProxyVariables: Hashable, Codable, Sendable {
     /// None of them names a proxy.
     package var isEmpty: Bool { proxies.isEmpty }
 
-    /// All that are looked at.
+    /// All variables that are read.
     package static let names: [String] = {
         let schemes = URLParts.Scheme.allCases.map { "\($0.rawValue)_proxy" }
         let lower = ["no_proxy", "all_proxy"] + schemes
@@ -50,8 +50,8 @@ package struct ProxyVariables: Hashable, Codable, Sendable {
 
     // MARK: Exceptions
 
-    /// libcurl's noproxy.c, from 7.86 on: names and what is below them, addresses, networks of
-    /// IPv4, by commas or blanks; a star stands for all only where it stands alone.
+    /// Rules of libcurl's noproxy.c, from 7.86 on: names with their subdomains, addresses, networks
+    /// of IPv4, separated by commas or blanks; a star stands for all hosts only if it stands alone.
     private func isExcepted(_ host: String) -> Bool {
         if exceptions == "*" { return true }
         var name = host[...]
@@ -68,7 +68,8 @@ package struct ProxyVariables: Hashable, Codable, Sendable {
         }
     }
 
-    /// `10.0.0.0/8`, or one address; `/0`, and what is no number, count as no length at all.
+    /// `10.0.0.0/8`, or one address; `/0`, and text that is not a number, count as no length at
+    /// all.
     private static func holds(_ network: Substring, _ address: UInt32) -> Bool {
         let parts = network.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let start = self.address(first) else { return false }

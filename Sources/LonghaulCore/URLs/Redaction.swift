@@ -1,8 +1,8 @@
-/// Takes secrets out of what is shown: lists, logs, errors, events. What is stored keeps them.
+/// Removes secrets from output: lists, logs, errors, events. Stored text keeps them.
 ///
 /// Redacted are a URL's user information and the values of parameters, of its query or its path,
 /// that carry signatures, tokens or keys; the names stay. Values of the header fields of requests
-/// are shown nowhere at all.
+/// are never shown.
 package enum Redaction {
     /// The mark in the place of a secret.
     package static let mark = "REDACTED"
@@ -74,7 +74,7 @@ package enum Redaction {
     }
 
     /// `user:password@host` without a scheme, as proxies are often given. The `user` of a path is
-    /// none.
+    /// not a user name.
     private static func userInfoWithoutScheme(_ word: [UInt8]) -> Range<Int>? {
         guard let colon = word.firstIndex(where: { $0 == 0x3A || $0 == 0x40 || $0 == 0x2F }),
             colon > 0, word[colon] == 0x3A,
@@ -114,7 +114,7 @@ package enum Redaction {
         return result
     }
 
-    /// `/a;jsessionid=1/b`: a segment may have parameters of its own (RFC 3986 §3.3).
+    /// `/a;jsessionid=1/b`: a segment may have parameters (RFC 3986 §3.3).
     private static func redactedPath(_ path: ArraySlice<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         var rest = path
@@ -193,8 +193,8 @@ extension Redaction {
     /// True if the value of a query parameter of that name is a secret, compared after decoding and
     /// without regard to case.
     ///
-    /// There is no list of all that services and programs call such a parameter, and no reader
-    /// misses a value that is hidden for nothing: names are judged by the words in them.
+    /// There is no complete list of such names in services and programs, and no reader misses a
+    /// value that is hidden for nothing: names are judged by the words in them.
     package static func isSecret(parameter name: some StringProtocol) -> Bool {
         let name = PercentDecoding.text(name)
         let lower = name.lowercased()

@@ -10,7 +10,7 @@ package struct URLParts: Hashable, Sendable {
     private let hostBytes: Range<Int>
     private let userInfoBytes: Range<Int>
     private let pathBytes: Range<Int>
-    /// Without the question mark; empty when there is none.
+    /// Excludes the question mark; empty without a query.
     private let queryBytes: Range<Int>
     private let fragmentBytes: Range<Int>
     private let hostIsIPv6: Bool
@@ -49,7 +49,7 @@ package struct URLParts: Hashable, Sendable {
 
     /// The host in lower case.
     package var host: String { lowercased(hostBytes) }
-    /// `user:password` as written, `nil` when there is none.
+    /// `user:password` as written, `nil` if missing.
     package var userInfo: String? {
         userInfoBytes.isEmpty ? nil : slice(userInfoBytes)
     }

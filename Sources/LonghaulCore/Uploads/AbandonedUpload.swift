@@ -22,9 +22,9 @@ package struct AbandonedUpload: Hashable, Sendable {
         self.attempts = attempts
     }
 
-    /// The transfer's request at the URL where the upload was left. If the transfer has another
-    /// origin by now, its credentials may be for the new one: the old one is told none. A signature
-    /// does not tell the key.
+    /// The transfer's request at the URL where the upload was left. If the transfer has changed its
+    /// origin, its credentials may be for the new one: the old one receives none. A signature does
+    /// not reveal the key.
     ///
     /// - Parameter askedURL: See ``FetchState/askedURL``.
     package static func request(

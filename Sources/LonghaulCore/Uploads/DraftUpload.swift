@@ -1,5 +1,5 @@
 /// An upload by draft-ietf-httpbis-resumable-upload, in one of its interop versions. Also the first
-/// request to a server of which nothing is known: a plain one takes it for a PUT.
+/// request to an unknown server: a plain one takes it for a PUT.
 package struct DraftUpload: ResumableUpload {
     package struct Kept: KeptResource {
         var version: DraftVersion

@@ -69,8 +69,8 @@ package struct EndedExchange: Sendable {
 
     /// The server may have carried out a request of the whole file.
     ///
-    /// - Parameter isPlain: The server may take what has come for the whole, from the first byte
-    ///   on. A resumable upload is not complete before its last byte.
+    /// - Parameter isPlain: The server may take the bytes received for the whole, from the first
+    ///   byte on. A resumable upload is not complete before its last byte.
     func mayHaveArrived(isPlain: Bool) -> Bool {
         if length == 0 { return end.failure?.isBeforeConnection != true }
         return isPlain ? end.bytesSent > 0 : mayBeWhole

@@ -14,7 +14,7 @@ package struct MediaTypes: Sendable {
     }
 
     /// Reads a `globs2` (Shared MIME-info Database): in each line a weight, a type and a pattern,
-    /// the heaviest first. Only patterns like `*.ending` are used, and none in which case counts.
+    /// the heaviest first. Only patterns like `*.ending` are used, and only case-insensitive ones.
     package init(globs text: [UInt8]) {
         for line in text.split(separator: UInt8(ascii: "\n")) {
             if line.first == UInt8(ascii: "#") { continue }

@@ -87,7 +87,7 @@ extension MissingDirectories {
         self.init(of: exchange.url)
     }
 
-    /// What the end of a request for the directory at ``url`` means.
+    /// Judges the end of a request for the directory at ``url``.
     mutating func verdict(on ended: EndedExchange) -> UploadVerdict {
         guard let head = ended.head, ended.end.failure == nil else {
             let failure = Failure(

@@ -10,7 +10,7 @@ enum ReceivedDigest {
     ) -> Checksum? {
         switch exchange.purpose {
         case .whole, .append, .create: break
-        // Of parts that were joined a digest of digests is told.
+        // Servers give a digest of digests for an object of joined parts.
         case .discover, .ask, .list, .complete, .abort, .makeDirectory: return nil
         }
         guard head.isSuccess, exchange.body.content?.before.isEmpty != false else { return nil }

@@ -1,4 +1,4 @@
-/// The place of an upload over FTP or SFTP, and the words in which names are changed there.
+/// The place of an upload over FTP or SFTP, and the commands that change names there.
 ///
 /// libcurl decodes the path before it splits it at its slashes. The path of an FTP URL begins at
 /// the directory of the login, that of an SFTP URL at the root, or with `/~/` at the home.
@@ -13,7 +13,7 @@ package struct RemoteFile: Hashable, Sendable {
     /// Decoded.
     package let name: String
 
-    /// `nil` where the URL is none of these protocols.
+    /// `nil` if the URL has another protocol.
     package init?(_ url: String) {
         if url.beginsIgnoringCase(with: "sftp:") {
             way = .sftp
@@ -78,7 +78,7 @@ package struct RemoteFile: Hashable, Sendable {
 
     // MARK: - Commands
 
-    /// Commands for libcurl: FTP commands, or those of its SFTP. FTP commands are sent when the
+    /// Commands for libcurl: FTP commands, or its SFTP commands. FTP commands are sent when the
     /// file's directory is the current one.
     func renaming(_ name: String, to other: String) -> [String] {
         switch way {
@@ -100,8 +100,8 @@ package struct RemoteFile: Hashable, Sendable {
         }
     }
 
-    /// libcurl replaces `/~/` by the home only where no quotes are; the server resolves what is
-    /// relative from there.
+    /// libcurl replaces `/~/` by the home only outside of quotes; the server resolves relative
+    /// paths from there.
     private func quoted(_ name: String) -> String {
         let home = "/~/"
         let path =

@@ -7,7 +7,7 @@ package struct RemoteFileUpload: UploadConversation {
         package var address: String?
         package var sentBound: Int64 = 0
         package var mustAsk = false
-        /// Where the server has refused to rename the file to the target.
+        /// The swap of a target that the server refused to rename the file to.
         var swap: RemoteSwap?
         /// The server's words for that.
         var renameRefusal: String?
@@ -47,7 +47,7 @@ package struct RemoteFileUpload: UploadConversation {
     // MARK: - Requests
 
     package func next() -> UploadExchange? {
-        // How much of the target is of this file cannot be told: it is never continued.
+        // The length of this file's part of the target is unknown: it is never continued.
         if job.options.inPlace { return inPlace() }
         // Without the temporary file it has its name already.
         if kept.mustAsk { return request(.ask, file.url(of: kept.address ?? file.name)) }

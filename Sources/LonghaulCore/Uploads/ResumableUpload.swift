@@ -15,7 +15,7 @@ protocol ResumableUpload: UploadConversation {
     func isComplete(_ head: ResponseHead) -> Bool
 }
 
-/// What is kept of the resource.
+/// The kept state of the resource.
 protocol KeptResource: KeptProgress {
     var address: String? { get set }
     var sentBound: Int64 { get set }
@@ -81,7 +81,7 @@ extension ResumableUpload {
         kept.appendLimit = headers.appendLimit ?? kept.appendLimit
     }
 
-    /// - Returns: Whether the answer names a resource; what the server has of it is for the caller.
+    /// - Returns: True if the answer names a resource; the caller handles the server's offset.
     mutating func created(_ ended: EndedExchange, _ head: ResponseHead) -> Bool {
         guard let location = head.headers["Location"],
             let address = UploadAddress.resolve(location, at: head.effectiveURL)
@@ -162,7 +162,7 @@ extension ResumableUpload {
         return askAfter(failure, ended)
     }
 
-    /// What has been gained is asked for if there can be anything.
+    /// The server is asked for its offset if it may have new bytes.
     func askAfter(_ failure: Failure, _ ended: EndedExchange) -> UploadVerdict {
         failure.kind == .transient && ended.end.bytesSent > 0
             ? .askAfter(failure) : .failed(failure)

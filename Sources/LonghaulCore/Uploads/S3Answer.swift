@@ -1,7 +1,6 @@
 /// Names of objects and uploads as they stand in a URL.
 package enum S3Key {
-    /// Percent-encoded as the signature wants it (RFC 3986 §2.3); what is encoded already is
-    /// decoded first, once.
+    /// Percent-encoded for the signature (RFC 3986 §2.3); encoded text is decoded first, once.
     package static func escaped(_ text: String) -> String {
         PercentEncoding.encode(PercentEncoding.decode(text), keeping: [UInt8(ascii: "/")])
     }
@@ -17,8 +16,8 @@ enum S3Answer {
             .contains(code(in: body))
     }
 
-    /// The same request may pass at another time, whatever the status: S3 ends a request whose body
-    /// comes slowly with 400 `RequestTimeout`.
+    /// The same request may pass at another time, regardless of the status: S3 ends a request whose
+    /// body comes slowly with 400 `RequestTimeout`.
     static func isPassing(_ body: [UInt8]) -> Bool {
         guard let code = code(in: body) else { return false }
         return passing.contains(code)
@@ -49,7 +48,7 @@ enum S3Answer {
         return region
     }
 
-    /// The object has that length, and was made of so many parts in an upload that began at that
+    /// The object has that length, and was made of this many parts in an upload that began at that
     /// moment by the server's clock: the object before may have had the same length.
     static func isObject(
         _ head: ResponseHead, size: Int64, parts: Int, since begun: Timestamp?
@@ -62,7 +61,7 @@ enum S3Answer {
         return begun - modified <= Limits.uploadBeginSeconds
     }
 
-    /// A page of the parts of an upload; `nil` = the answer is none.
+    /// A page of the parts of an upload; `nil` = the answer is not a list.
     static func parts(in body: [UInt8]) -> S3PartList? {
         let text = String(decoding: body, as: UTF8.self)
         // moto has another end of the name.
@@ -82,7 +81,7 @@ enum S3Answer {
             list.parts.append(
                 S3PartList.Part(number: number, size: size, tag: MarkupText.unescaped(tag)))
         }
-        // An answer may be longer than what is kept of it: what is missing is asked for.
+        // An answer may be longer than its kept part: the missing parts are asked for.
         let isCut = rest.firstRange(of: "</ListParts") == nil
         if isCut || MarkupText.element("IsTruncated", in: body) == "true" {
             // A page that is complete and has no part is followed by itself.
@@ -93,7 +92,7 @@ enum S3Answer {
     }
 }
 
-/// What the refusals of S3 mean.
+/// The meaning of S3's refusals.
 extension S3Answer {
     /// - Parameter own: The region that the request was signed for.
     static func failure(_ head: ResponseHead, _ body: [UInt8], region own: String?) -> Failure {

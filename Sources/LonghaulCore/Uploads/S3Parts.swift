@@ -32,7 +32,7 @@ struct S3Parts {
         number <= tags.count && !tags[number - 1].isEmpty
     }
 
-    /// `nil` = the server has all that are not under way.
+    /// `nil` = the server has all parts that are not under way.
     func firstMissing(besides underWay: Set<Int>) -> Int? {
         (1...count).first { !isAcknowledged($0) && !underWay.contains($0) }
     }
@@ -75,7 +75,7 @@ extension S3Upload.Kept {
             let isWhole = part.size == Int64(parts.range(of: part.number).count)
             if isWhole, !part.tag.isEmpty { acknowledge(part: part.number, tag: part.tag) }
         }
-        // What may follow the last part is not of this file.
+        // Parts after the last one do not belong to this file.
         let next = list.next.flatMap { $0 < parts.count ? $0 : nil }
         listedThrough = next
         mustAsk = next != nil

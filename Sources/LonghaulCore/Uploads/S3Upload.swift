@@ -14,7 +14,7 @@ package struct S3Upload: UploadConversation {
         var partTags: [String] = []
         /// Last part that is compared with the server's list; `nil` = none is.
         var listedThrough: Int?
-        /// Moment at which the upload began, by the server's clock.
+        /// Begin of the upload by the server's clock.
         var begunAt: Timestamp?
         /// The server does not know the upload any more, and may have made the object of it.
         var isForgotten = false
@@ -95,7 +95,7 @@ package struct S3Upload: UploadConversation {
     static let digestField = "x-amz-checksum-sha256"
 
     private func create() -> UploadExchange {
-        // libcurl signs the query as it is: a name without a value needs its equals sign.
+        // libcurl signs the query unchanged: a name without a value needs its equals sign.
         var exchange = UploadExchange(.create, "POST", "\(url)?uploads=")
         exchange.body.content = UploadBody.Content()
         if !job.request.options.headers.contains("Content-Type") {
@@ -232,7 +232,7 @@ package struct S3Upload: UploadConversation {
         return .goOn
     }
 
-    /// After a break the server's word counts for what it has.
+    /// After a break the server's list tells which parts it has.
     private mutating func listed(_ ended: EndedExchange, _ head: ResponseHead) -> UploadVerdict {
         let answer = ended.end.answer
         if head.status == 404 { return forgotten() }
@@ -318,11 +318,11 @@ extension UploadExchange {
 
     private func takes(_ name: String) -> Bool {
         if S3Fields.ofEach.contains(name) { return true }
-        // A key of the customer's own is needed by whatever reads or writes the object.
+        // A key of the customer is needed by every request that reads or writes the object.
         if name.hasPrefix(S3Fields.customerKey) { return purpose != .abort }
         if S3Fields.conditions.contains(name) { return purpose == .whole || purpose == .complete }
         if S3Fields.ofCreation.contains(name) { return purpose == .create }
-        // The digest of the file is none of a part.
+        // The digest of the file does not apply to a part.
         if name == "content-md5" || name.hasPrefix("x-amz-checksum-") { return purpose == .whole }
         let describes =
             S3Fields.ofObject.contains(name) || name.hasPrefix("x-amz-")

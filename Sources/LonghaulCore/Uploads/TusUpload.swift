@@ -32,8 +32,7 @@ package struct TusUpload: ResumableUpload {
         }
     }
 
-    /// What is spoken at a URL that is known to speak tus; `nil` = the server is to be asked what
-    /// it offers.
+    /// The protocol at a URL that is known to speak tus; `nil` = the server is to be asked.
     static func start(known: SpokenUploads?) -> UploadProgress? {
         guard let known, known.isTus else { return nil }
         var kept = Kept()
@@ -71,7 +70,7 @@ package struct TusUpload: ResumableUpload {
         return exchange
     }
 
-    /// What a damaged byte costs to send again.
+    /// Piece length: the bytes to send again after a damaged one.
     var pieceUsual: Int64? { kept.checksum == nil ? nil : TusUpload.pieceUsualBytes }
 
     /// Bytes of a piece that is sent with its digest, unless a user or the server says otherwise.

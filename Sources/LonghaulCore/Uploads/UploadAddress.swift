@@ -1,8 +1,8 @@
 /// The address of an upload resource, from the field `Location` (RFC 9110 §10.2.2).
 package enum UploadAddress {
-    /// `nil` where it leads to nothing that an upload may be sent to: another scheme than HTTP's,
-    /// or from https to http at another host. At the same host it is that of the URL that was
-    /// asked: a server behind a proxy may not know that it is reached by https.
+    /// `nil` if an upload may not be sent there: another scheme than HTTP's, or from https to http
+    /// at another host. At the same host the scheme is that of the requested URL: a server behind a
+    /// proxy may not know that it is reached by https.
     package static func resolve(_ location: String, at base: String) -> String? {
         let text = location.trimmingBlanks
         guard !text.isEmpty, let base = try? URLParts(base) else { return nil }

@@ -1,31 +1,31 @@
-/// An upload in one protocol: which request is next, and what the end of a request means. A value;
+/// An upload in one protocol: chooses the next request, and judges the end of a request. A value;
 /// pure.
 package protocol UploadConversation: Sendable {
     var standing: UploadStanding { get set }
-    /// What is kept of it in the fetch's row.
+    /// The kept state in the fetch's row.
     var progress: UploadProgress { get }
     /// Bytes that the server has acknowledged.
     var acknowledged: ByteRanges { get }
     /// The next request when none is out; `nil` = the server has everything and has said so.
     func next() -> UploadExchange?
-    /// The next request beside those that are out; `nil` = one of them has to end first.
+    /// The next request beside those under way; `nil` = one of them has to end first.
     func next(beside others: [UploadExchange]) -> UploadExchange?
-    /// Takes the resource away from the server, or asks whether that can be done; `nil` = it
-    /// cannot, or there is none.
+    /// Deletes the resource from the server, or asks whether that can be done; `nil` = it cannot,
+    /// or there is no resource.
     func abort() -> UploadExchange?
-    /// The request is about to go out: what has to be known of it after a crash.
+    /// The request is about to be sent: records the facts that are needed after a crash.
     mutating func begins(_ exchange: UploadExchange)
     /// Bytes under way when the last run ended may have arrived since.
     mutating func reopens()
     /// An answer before the final one (1xx).
     mutating func interim(_ head: ResponseHead)
     mutating func judge(_ ended: EndedExchange) -> UploadVerdict
-    /// The resource is gone: the upload goes on as if it had never been.
+    /// The resource is gone: the upload continues as if it had never existed.
     mutating func forgetResource()
 }
 
-/// What all conversations have in common: the file, how much of it the server has, and what the end
-/// of a request has told.
+/// The common state of all conversations: the file, how much of it the server has, and the results
+/// of a request's end.
 package struct UploadStanding: Sendable {
     package let job: UploadJob
     /// Offset that the server has acknowledged, from the first byte on.
@@ -34,11 +34,11 @@ package struct UploadStanding: Sendable {
     package internal(set) var mayHaveArrived: Bool
     /// Lesson about the origin.
     package internal(set) var learned: SpokenUploads??
-    /// The resource is gone, or cannot be believed: what was sent is lost. This is why.
+    /// The resource is gone, or cannot be believed: the bytes sent are lost for this reason.
     package internal(set) var lost: String?
-    /// What was sent is still at the server, and is to be taken away there.
+    /// The bytes sent are still at the server, and are to be deleted there.
     package internal(set) var isLeftBehind = false
-    /// Another protocol goes on.
+    /// The state of another protocol that continues.
     var successor: UploadProgress?
 
     init(job: UploadJob, offset: Int64, mayHaveArrived: Bool) {
@@ -55,7 +55,7 @@ package struct UploadJob: Sendable {
     let source: SourceVersion
     let transfer: TransferID
 
-    /// `nil` = the request is none of an upload, or the version of its file is not known.
+    /// `nil` = the request is no upload, or the version of its file is unknown.
     package init?(_ request: TransferRequest, _ state: UploadState, _ transfer: TransferID) {
         guard let options = request.options.upload, let source = state.source ?? options.source
         else { return nil }
@@ -83,9 +83,9 @@ extension UploadConversation {
     package mutating func reopens() {}
     package mutating func interim(_ head: ResponseHead) {}
 
-    /// What the end of a request means, with the server's words where the server refuses it. An
-    /// upload that would be done fails if the server has other bytes than those expected: they are
-    /// lost, and a later attempt begins anew.
+    /// Judges the end of a request, with the server's words if the server refuses it. An upload
+    /// that would be done fails if the server has other bytes than expected: they are lost, and a
+    /// later attempt restarts.
     package mutating func verdict(
         on ended: EndedExchange, expecting expected: Checksum?
     ) -> UploadVerdict {
@@ -101,7 +101,7 @@ extension UploadConversation {
 // MARK: - Turns of a conversation
 
 extension UploadConversation {
-    /// What was sent is lost.
+    /// The bytes sent are lost.
     mutating func beginAnew(_ reason: String) -> UploadVerdict {
         standing.lost = reason
         standing.mayHaveArrived = false
@@ -126,7 +126,7 @@ extension UploadConversation {
     mutating func refused(_ head: ResponseHead) -> UploadVerdict {
         let failure = FailureTable.classify(upload: head)
         standing.mayHaveArrived = false
-        // The result of the discovery may be as wrong as the answer: a later attempt asks anew.
+        // The result of the discovery may be as wrong as the answer: a later attempt asks again.
         let isDiscovered = job.options.uploadProtocol == .auto && progress.kept.address == nil
         if isDiscovered, failure.kind != .transient {
             standing.successor = .discovery(UploadDiscovery.Kept())

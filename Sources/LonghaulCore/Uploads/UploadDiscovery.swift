@@ -1,5 +1,5 @@
-/// Asks the server by OPTIONS which protocol it speaks. Nothing that creates or replaces a file
-/// goes out before.
+/// Asks the server by OPTIONS which protocol it speaks. No request that creates or replaces a file
+/// is sent before.
 package struct UploadDiscovery: UploadConversation {
     package struct Kept: KeptProgress {
         /// The version of the draft that the server is asked for next; `nil` = the newest.
@@ -42,7 +42,7 @@ package struct UploadDiscovery: UploadConversation {
         }
     }
 
-    /// Goes by what the server has told.
+    /// Chooses the protocol by the server's answer.
     private mutating func discovered(_ head: ResponseHead) -> UploadVerdict {
         let way = job.options.uploadProtocol
         let offer = UploadOffer(
@@ -85,10 +85,10 @@ package struct UploadDiscovery: UploadConversation {
 }
 
 extension UploadDiscovery {
-    /// What the origin has spoken before is spoken without a question where that does no harm.
+    /// The origin's earlier protocol is used without a question if that does no harm.
     static func start(_ options: UploadOptions, known: SpokenUploads?) -> UploadProgress? {
-        // For a plain server a PUT that offers to be resumed is a PUT, but the empty POST of tus
-        // would be a real POST. Other paths of the origin may speak something else.
+        // A plain server takes a PUT that offers to be resumed for a PUT, but the empty POST of tus
+        // for a real POST. Other paths of the origin may speak another protocol.
         guard let known, !known.isTus else { return nil }
         let isGuess = options.uploadProtocol == .auto
         if let version = DraftVersion(known) {
@@ -129,7 +129,7 @@ enum UploadOffer: Hashable {
             let passed = way == .tus ? UploadOffer.tus(TusOffer(head.headers)) : .nothing
             self = mayPass ? passed : .failed(FailureTable.classify(upload: head))
         } else if way == .tus || way == .auto && TusOffer.isMade(by: head.headers) {
-            // By name, the offer may be empty: the answer to the creation decides.
+            // If the options name tus, the offer may be empty: the answer to the creation decides.
             self = .tus(TusOffer(head.headers))
         } else if head.isSuccess, named != nil || head.headers.contains("Upload-Limit") {
             self = .draft(named ?? requested, UploadSizes(head.headers))

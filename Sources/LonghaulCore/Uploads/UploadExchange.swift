@@ -1,7 +1,7 @@
 /// A request of an upload's conversation with the server.
 package struct UploadExchange: Hashable, Sendable {
     package enum Purpose: Hashable, Sendable {
-        /// OPTIONS: what the server speaks.
+        /// OPTIONS: asks for the server's protocols.
         case discover
         /// All bytes in one request. Where the draft is spoken, it also creates a resource.
         case whole

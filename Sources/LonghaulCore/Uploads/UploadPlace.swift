@@ -4,9 +4,9 @@ package enum UploadPlace {
     /// The source of an upload whose bytes came on standard input. They are in its snapshot.
     package static let standardInput = "/dev/stdin"
 
-    /// The request with the file's name in its URL, where the URL names a directory.
+    /// The request with the file's name in its URL, if the URL names a directory.
     ///
-    /// A POST, tus and the draft create a resource at such a URL, which stays as it is. With
+    /// A POST, tus and the draft create a resource at such a URL, which stays unchanged. With
     /// ``UploadProtocol/auto`` the server has to be asked first: see ``UploadDiscovery``.
     package static func named(_ request: TransferRequest) -> TransferRequest {
         guard let upload = request.options.upload, isPlace(request.url, upload) else {
@@ -51,7 +51,7 @@ package enum UploadPlace {
         return url[..<end] + (path == nil ? "/" : "") + encoded + url[end...]
     }
 
-    /// The URL tells the place of the file, whatever the server answers.
+    /// The URL names the place of the file, regardless of the server's answer.
     private static func isPlace(_ url: String, _ upload: UploadOptions) -> Bool {
         if RemoteFile(url) != nil { return true }
         return switch upload.uploadProtocol {

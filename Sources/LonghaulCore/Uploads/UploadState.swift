@@ -17,9 +17,9 @@ package struct UploadState: Hashable, Sendable {
     }
 }
 
-/// What is kept of an upload by the protocol that is spoken.
+/// An upload's kept state, by protocol.
 package enum UploadProgress: Hashable, Sendable {
-    /// The server is still to be asked what it speaks.
+    /// The server is still to be asked for its protocol.
     case discovery(UploadDiscovery.Kept)
     case plain(PlainUpload.Kept)
     case draft(DraftUpload.Kept)
@@ -28,8 +28,8 @@ package enum UploadProgress: Hashable, Sendable {
     case remoteFile(RemoteFileUpload.Kept)
 }
 
-/// What one protocol keeps of an upload in the fetch's row. The names of stored properties are keys
-/// of the stored JSON.
+/// The kept state of an upload in one protocol, in the fetch's row. The names of stored properties
+/// are keys of the stored JSON.
 package protocol KeptProgress: Hashable, Codable, Sendable {
     /// The resource at the server that takes the bytes. Committed before any byte is sent to it.
     var address: String? { get }
@@ -50,9 +50,9 @@ extension KeptProgress {
 // MARK: - Protocols
 
 extension UploadProgress {
-    /// Protocol that is spoken before the server has been asked; `nil` = it is to be asked.
+    /// Protocol used before the server has been asked; `nil` = it is to be asked.
     ///
-    /// - Parameter known: What the origin has spoken before.
+    /// - Parameter known: The origin's earlier protocol.
     package static func start(_ job: UploadJob, known: SpokenUploads?) -> UploadProgress? {
         if RemoteFile(job.request.url) != nil { return .remoteFile(RemoteFileUpload.Kept()) }
         if job.options.formField != nil { return .plain(PlainUpload.Kept()) }
@@ -86,7 +86,7 @@ extension UploadProgress {
             if let file = RemoteFile(standing.job.request.url) {
                 RemoteFileUpload(standing: standing, kept: kept, file: file)
             } else {
-                // The URL is another by now, where the upload begins anew.
+                // The URL has changed, and the upload restarts there.
                 UploadDiscovery(standing: standing, kept: UploadDiscovery.Kept())
             }
         }
@@ -103,7 +103,7 @@ extension UploadState {
             UploadStanding(job: job, offset: offset, mayHaveArrived: mayHaveArrived))
     }
 
-    /// What the conversation has come to.
+    /// Adopts the state of the conversation.
     package mutating func adopt(_ conversation: any UploadConversation) {
         assert(conversation.standing.offset >= 0, "a server has no fewer bytes than none")
         mayHaveArrived = conversation.standing.mayHaveArrived
@@ -112,7 +112,7 @@ extension UploadState {
 
     /// The protocol is known before the server has been asked.
     ///
-    /// - Parameter known: What the origin has spoken before.
+    /// - Parameter known: The origin's earlier protocol.
     package mutating func start(_ job: UploadJob, known: SpokenUploads?) {
         guard case .discovery(let kept) = progress else { return }
         let known = kept.mustDiscover ? nil : known
@@ -122,7 +122,7 @@ extension UploadState {
 
 // MARK: - Stored form
 
-/// One flat object: the name of the protocol, and beside it what the protocol keeps.
+/// A flat object: the name of the protocol, and beside it the protocol's state.
 extension UploadState: Codable {
     private enum Key: String, CodingKey { case source, checked, mayHaveArrived }
 

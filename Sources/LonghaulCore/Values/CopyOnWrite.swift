@@ -1,8 +1,8 @@
-/// A large value behind one reference: a copy of what holds it copies a pointer, and not two
-/// dozen fields. A copy that is changed while others share the value gets one of its own.
+/// A large value behind one reference: a copy of its owner copies a pointer, and not two dozen
+/// fields. A copy that is changed while others share the value gets a separate value.
 ///
-/// It is read by its address. Optimised code of Swift 6.3 read a part of what a `_read` accessor
-/// had yielded to another module after the accessor had ended, and freed it.
+/// It is read by its address. Optimised code of Swift 6.3 read a part of the value yielded by a
+/// `_read` accessor to another module after the accessor had ended, and freed it.
 package struct CopyOnWrite<Value: Sendable>: Sendable {
     private final class Box: Sendable {
         // Written only while one value holds the box.
@@ -33,7 +33,7 @@ package struct CopyOnWrite<Value: Sendable>: Sendable {
         }
     }
 
-    /// Of the value, for as long as it is held.
+    /// Address of the value, valid as long as the value is held.
     package var address: UnsafePointer<Value> { UnsafePointer(box.address) }
 
     /// Without a look at the value.
@@ -53,8 +53,8 @@ extension CopyOnWrite: Hashable where Value: Hashable {
 }
 
 extension Range where Bound: FixedWidthInteger {
-    /// The first value for which the condition no longer holds, or the end of the range. The
-    /// condition holds for none behind it.
+    /// The first value that fails the condition, or the end of the range. The condition holds for
+    /// none behind it.
     @inlinable
     package func firstPast(_ isBefore: (Bound) -> Bool) -> Bound {
         var (low, high) = (lowerBound, upperBound)

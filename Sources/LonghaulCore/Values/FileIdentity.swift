@@ -38,13 +38,14 @@ package struct MountedDisk: Hashable, Codable, Sendable {
         self.device = device
     }
 
-    /// True if a part file that was made on this disk and is missing is away with it, and not
-    /// deleted: its bytes come back when the disk is mounted again.
+    /// True if a missing part file on this disk is away with the disk, and not deleted: its bytes
+    /// come back when the disk is mounted again.
     ///
     /// - Parameters:
-    ///   - isMounted: Something is mounted where this disk was: the disk itself, which then holds
-    ///     the file no more, or another that has taken its place.
-    ///   - there: What the part file's directory is on now; `nil` = there is no such directory.
+    ///   - isMounted: Something is mounted at this disk's mount point: the disk itself, which then
+    ///     no longer has the file, or another that has taken its place.
+    ///   - there: The present disk of the part file's directory; `nil` = there is no such
+    ///     directory.
     package func isAway(isMounted: Bool, directoryOn there: MountedDisk?) -> Bool {
         if isMounted { return false }
         guard let there else { return true }

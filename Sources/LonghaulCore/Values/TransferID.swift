@@ -1,5 +1,5 @@
-/// Identifies a transfer in one store: a positive integer, handed out in the order of enqueueing
-/// and never reused, printed and typed by people as it is.
+/// Identifies a transfer in one store: a positive integer, assigned in the order of enqueueing and
+/// never reused; output and commands use the number itself.
 public struct TransferID: RawRepresentable, Hashable, Comparable, Codable, Sendable {
     /// The number that is printed and stored; positive.
     public let rawValue: Int64
@@ -40,8 +40,8 @@ package struct FetchID: RawRepresentable, Hashable, Comparable, Sendable {
     }
 }
 
-/// Names one use of the wire by one segment of a fetch. Facts carry it, so that what an earlier
-/// attempt reports late is recognised and dropped.
+/// Names one use of the wire by one segment of a fetch. Facts carry it, so that late reports of an
+/// earlier attempt are recognised and dropped.
 package struct SegmentKey: Hashable, Sendable {
     package let fetch: FetchID
     /// Raised with every request that goes out for the fetch, in this process.
