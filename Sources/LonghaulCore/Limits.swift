@@ -55,7 +55,7 @@ package enum Limits {
     package static let turnSeconds: Double = 3 * 60
     /// Half-life of the time that a session has held places.
     package static let placeTimeSeconds: Double = 15 * 60
-    /// After waiting this long for nothing but its turn, a transfer counts one priority higher.
+    /// After waiting this long for its turn alone, a transfer counts one priority higher.
     package static let starvationSeconds: Double = 30 * 60
     /// Places that discretionary transfers leave free, so that a transfer that is asked for now
     /// need not wait for them.
@@ -66,10 +66,10 @@ package enum Limits {
     // Durability.
     /// A checkpoint is due after this many bytes…
     package static let checkpointBytes: Int64 = 8 << 20
-    /// …or after so much time with new bytes, whichever comes first.
+    /// …or after this much time with new bytes, whichever comes first.
     package static let checkpointSeconds: Double = 2
 
-    /// How often a fetch on the wire is looked at when it says nothing of itself.
+    /// How often a silent fetch on the wire is checked.
     package static let tickSeconds: Double = 0.5
     /// A source that has been slow for so long is left.
     package static let slowSourceSeconds: Double = 30
@@ -100,7 +100,7 @@ package enum Limits {
     package static let validatorBytes = 1024
 
     // Sharing.
-    /// Transfers that one fetch serves; what comes beyond waits, or starts another fetch.
+    /// Transfers that one fetch serves; further ones wait, or start another fetch.
     package static let sharersPerFetch = 1000
     /// Completed transfers with an equal request whose files are considered for reuse.
     package static let finishedLookedAt = 4
@@ -126,7 +126,7 @@ package enum Limits {
     package static let automaticSegments = 4
     /// The first split needs a file of twice this.
     package static let minSplitBytes: Int64 = 8 << 20
-    /// A request within so long of what another connection is to bring is not stopped before it.
+    /// A request this close to another connection's range is not stopped before it.
     package static let takeOverSeconds: Double = 0.5
     /// No piece is made smaller than this by splitting.
     package static let minPieceBytes: Int64 = 1 << 20
@@ -136,12 +136,12 @@ package enum Limits {
     package static let worthwhileGain = 0.15
     /// …and below this many bytes per second: 2 Gbit/s and more come from a nearby server.
     package static let fastEnough: Double = 256 * 1024 * 1024
-    /// While others of its file have nothing left to do, a connection is given up after so much
+    /// While others of its file have no work left, a connection is given up after this much
     /// silence,…
     package static let silenceSeconds: Double = 4
     /// …and after this multiple of the longest pause that any of them made,…
     package static let silencePauses: Double = 2
-    /// …if so much has come since the last one that was given up there, and so often at most.
+    /// …if this much has come since the last one that was given up there, and at most this often.
     package static let silenceProgressBytes: Int64 = 64 << 10
     package static let silencesMax = 8
     /// Pause after a refused connection before one more than have worked is tried. The pause
@@ -151,7 +151,7 @@ package enum Limits {
     /// How long a number of connections is watched. Over long distances slow start takes longer and
     /// looks like a gain: several connections help there.
     package static let splitWatchSeconds: Double = 0.5
-    /// How often a fetch is looked at whose number of connections is not settled.
+    /// How often a fetch is checked while its number of connections is not settled.
     package static let splitTickSeconds: Double = 0.25
 
     // Retry.
@@ -179,8 +179,8 @@ package enum Limits {
     package static let afterPauseSeconds = 1.0...3.0
     /// Refusals of the same credentials by an origin, after which no other transfer asks with them.
     static let refusalsOfCredentials = 3
-    /// Pause between two looks at files of secrets that were refused. Longer than the back-offs
-    /// that `run` waits for.
+    /// Pause between two checks of secret files that were refused. Longer than the back-offs that
+    /// `run` waits for.
     package static let secretsCheckSeconds: Double = 90
     /// Tries after a 401 where the secrets stand in files, which may just be renewed.
     package static let renewalRetries = 2
@@ -209,7 +209,7 @@ package enum Limits {
     package static let launchGraceSeconds: Double = 5
     /// The budget of a launch without one: a hundred years.
     package static let endlessLaunchSeconds: Double = 100 * 365 * 86_400
-    /// The supervisor of a job kills after the grace; the engine does so much later.
+    /// The supervisor of a job kills after the grace; the engine does so this much later.
     package static let jobSupervisorSeconds: Double = 5
     /// Events that one launch is handed at most; the next one gets the rest.
     package static let eventsPerLaunch = 100_000

@@ -41,7 +41,7 @@ extension Limits {
     static let writerYieldMinimumSeconds: Double = 0.02
     /// Longest gap between turns that work off a backlog.
     static let writerYieldMaximumSeconds: Double = 0.2
-    /// The share of a turn's time that is left to other writers.
+    /// The share of a turn's time reserved for other writers.
     static let writerYieldShare: Double = 0.125
     /// An engine that ends before copies nothing meanwhile.
     static let firstCopySeconds: Double = 2

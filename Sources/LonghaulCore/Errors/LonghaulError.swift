@@ -1,15 +1,15 @@
-/// Why something could not be done: a stable code for programs, a sentence for people that says
-/// what happened and what to do, and whether the bytes fetched so far are kept.
+/// Why something could not be done: a stable code for programs, a sentence for users with the cause
+/// and the advice, and whether the bytes fetched so far are kept.
 public struct LonghaulError: Error, Hashable, Codable, Sendable {
     /// Code for programs; stable.
     public var code: Code
-    /// Message for people: what happened and, where something can be done, what to do. Not stable.
+    /// Message for users: the cause and, if possible, the advice. Not stable.
     public var message: String
-    /// Whom it is about, where it is about one.
+    /// The transfer concerned, if any.
     public var transferID: TransferID?
-    /// The status of the last answer over HTTP, where that is the reason.
+    /// The status of the last answer over HTTP, if that is the reason.
     public var httpStatus: Int?
-    /// libcurl's CURLcode, where the error came from there.
+    /// libcurl's CURLcode, if the error came from libcurl.
     public var curlCode: Int?
     /// Another attempt without any change may succeed.
     public var retryable: Bool
@@ -64,7 +64,7 @@ extension LonghaulError {
         return error
     }
 
-    /// The message in two parts: what happened, and the advice where the message has one.
+    /// The message in two parts: the cause, and the advice if the message has one.
     package var parts: (what: String, advice: String?) {
         guard let mark = message.firstRange(of: "; ") else { return (message, nil) }
         return (String(message[..<mark.lowerBound]), String(message[mark.upperBound...]))

@@ -69,10 +69,10 @@ extension HeaderFields {
         "referer",
     ]
 
-    /// These fields as they may go to another origin than the one that they were given for: the
-    /// target of a redirect, or another server's mirror.
+    /// These fields as they may go to another origin than their own: the target of a redirect, or
+    /// another server's mirror.
     ///
-    /// - Parameter url: Where they go; `nil` = it is not known yet.
+    /// - Parameter url: Where they go; `nil` = unknown.
     package func forElsewhere(at url: String? = nil) -> HeaderFields {
         HeaderFields(fields.compactMap { $0.forElsewhere(at: url) })
     }
@@ -113,7 +113,7 @@ private enum Referer {
 }
 
 extension HeaderFields.Field {
-    /// A field as people write it, `Name: value`.
+    /// A field as typed, `Name: value`.
     package init(parsing text: some StringProtocol) throws(HeaderProblem) {
         let bytes = Substring(text).utf8
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { throw .noColon }

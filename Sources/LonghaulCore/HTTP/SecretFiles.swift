@@ -125,7 +125,7 @@ package enum SecretFileProblem: Error, Hashable, Sendable {
     /// The file, the line, and the problem. Excludes its text: it is a secret.
     case malformed(String, line: Int, String)
 
-    /// A sentence without what to do.
+    /// A sentence without advice.
     package var said: String {
         switch self {
         case .missing(let path): "there is no file \(TerminalText.shown(path))"

@@ -49,8 +49,8 @@ extension Validator {
         return tag
     }
 
-    /// The date that If-Range may carry: strong, and only where there is no entity tag, not even a
-    /// weak one (RFC 9110 §13.1.5).
+    /// The date that If-Range may carry: strong, and only without any entity tag, even a weak one
+    /// (RFC 9110 §13.1.5).
     package var strongDate: String? {
         etag == nil && lastModifiedIsStrong ? lastModified : nil
     }

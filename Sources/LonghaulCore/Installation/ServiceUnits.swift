@@ -10,9 +10,9 @@ package struct ServiceUnits: Hashable, Sendable {
         package var name: String
         package var text: String
 
-        /// True if a package's unit says for the user with this home what this unit says. The first
-        /// line, which tells where a unit comes from, does not count. A package serves every user:
-        /// its units say `%h` for the home.
+        /// True if a package's unit equals this unit for the user with this home. The first line,
+        /// which tells where a unit comes from, does not count. A package serves every user: its
+        /// units have `%h` for the home.
         package func isEqual(toPackaged unit: String, home: String) -> Bool {
             let local = unit.replacing("%h", with: UnitText.specifiersEscaped(home))
             return File.withoutMark(text).elementsEqual(File.withoutMark(local))

@@ -16,7 +16,7 @@ package struct FetchState: Hashable, Sendable {
     package var bytesTotal: Int64?
     /// Body bytes ever received; only grows.
     package var bytesFetched: Int64 = 0
-    /// Requests that went out, for people.
+    /// Requests that were sent, for output.
     package var attempts: Int = 0
     /// Times that held bytes were given up.
     package var restarts: Int = 0
@@ -47,8 +47,8 @@ package struct FetchState: Hashable, Sendable {
         get { keptResponse?.value }
         set { keptResponse = newValue.map(CopyOnWrite.init) }
     }
-    /// The fetch was made ready for a connection that others had then, and none of its bytes were
-    /// recorded since.
+    /// The fetch was prepared for a connection that was in use, and none of its bytes were recorded
+    /// since.
     package var isPrefetched = false
     /// State of the server's side, for uploads only. ``durable`` is then the offset that the server
     /// has acknowledged, and there is no part file.

@@ -1,16 +1,16 @@
-/// The files on disk under a transfer's two names, looked at once.
+/// The files on disk under a transfer's two names, examined once.
 package struct FileFacts: Hashable, Sendable {
     package enum Entry: Hashable, Sendable {
         case missing
         case present(FileIdentity, size: Int64)
-        /// The path could not be looked at.
+        /// The path could not be examined.
         case unusable(errno: Int32)
     }
 
     package var part: Entry
     package var destination: Entry
-    /// The mount that the part file was looked at through: another one has another page cache. 0 =
-    /// the kernel does not say.
+    /// The mount that the part file was examined through: another one has another page cache. 0 =
+    /// unknown to the kernel.
     package var mount: UInt64
 
     package init(part: Entry, destination: Entry, mount: UInt64 = 0) {
@@ -33,7 +33,7 @@ package enum RecoveryAction: Hashable, Sendable {
     case markCompleted
     /// Back to the queue from zero: the bytes held are void.
     case restart(RestartReason)
-    /// Back to the queue, in the fetch that another leads: its bytes are looked at once, there.
+    /// Back to the queue, in the fetch that another leads: its bytes are examined once, there.
     case rejoin
 }
 
@@ -83,7 +83,7 @@ package func reconcile(
         }
         return lost(fetch, .partFileMissing)
     case .unusable:
-        // Looked at again when the transfer is next started, where a failure has words.
+        // Examined again when the transfer is next started, which can report a failure.
         return .requeue(have: fetch.durable)
     }
 }

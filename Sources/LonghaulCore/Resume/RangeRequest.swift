@@ -30,7 +30,8 @@ package struct RangeRequest: Hashable, Sendable {
         /// Another version.
         case prove
         /// Length and overlap decide, regardless of the name and the form of the answer: the bytes
-        /// held were abandoned in vain more than once, or the user's digest decides in the end.
+        /// held were abandoned without need more than once, or the user's digest decides in the
+        /// end.
         case compare
     }
 

@@ -23,7 +23,7 @@ package enum ResumeDecision: Hashable, Sendable {
     case fail(Failure)
 
     package enum EmptyReason: String, Hashable, Sendable {
-        /// 304: no field that we sent asks for it.
+        /// 304: unexpected, since no field that we sent asks for it.
         case notModified
         /// 204, 205.
         case noContent

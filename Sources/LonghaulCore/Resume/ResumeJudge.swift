@@ -61,7 +61,7 @@ struct ResumeJudge {
 
     private var holdsBytes: Bool { ask.proof != .nothingHeld }
 
-    /// - Parameter known: Bytes that the file has, or has at least while its length is not known.
+    /// - Parameter known: Bytes that the file has, or at least has while its length is unknown.
     private func tooLarge(_ length: Int64?, atLeast known: Int64 = 0) -> ResumeJudgement? {
         guard let maxSize, max(length ?? 0, known) > maxSize else { return nil }
         let size = length.map { SizeText.shown($0) } ?? "at least \(SizeText.shown(known))"
@@ -73,7 +73,7 @@ struct ResumeJudge {
 
     // MARK: Names
 
-    /// An entity tag is about one resource (RFC 9110 §8.8.3): what another origin calls a version
+    /// An entity tag is about one resource (RFC 9110 §8.8.3): another origin's name for a version
     /// proves nothing, equal or not. Length and overlap decide then.
     private func isUnderOtherName(_ answer: Validator) -> Bool {
         if ask.isAside { return ask.proof == .digest }
@@ -144,8 +144,8 @@ struct ResumeJudge {
     }
 
     /// The whole file is shorter than the bytes held, without a version: a short error text, or an
-    /// empty body. It is believed once it has come often enough in a row. If the length is unknown,
-    /// the bytes held are compared first, if possible.
+    /// empty body. It is believed after several in a row. If the length is unknown, the bytes held
+    /// are compared first, if possible.
     private func isDoubtful(_ answer: Validator) -> Bool {
         guard holdsBytes, mayDoubt, !answer.isNamed, answer.digest == nil else { return false }
         let held = max(ask.held, ask.position)
@@ -348,8 +348,8 @@ struct ResumeJudge {
     /// Bytes that come before those asked for: caches align ranges to their blocks.
     private var early: Int64 { range.map { ask.start - $0.lowerBound } ?? 0 }
 
-    /// Bytes held that come again, and are compared. What comes early beside other requests may
-    /// not be held yet: it is passed over.
+    /// Bytes held that come again, and are compared. Early bytes beside other requests may not be
+    /// held yet: they are skipped.
     private var overlap: Int64 { ask.isExtra ? ask.overlap : ask.overlap + early }
 
     /// End of the answer's bytes in the file.
@@ -421,7 +421,7 @@ struct ResumeJudge {
 
     // MARK: 416
 
-    /// Complete only when the server's length is what we hold, under the same validator.
+    /// Complete only when the server's length is the length held, under the same validator.
     private var notSatisfiable: ResumeJudgement {
         guard case .unsatisfied(let total) = head.contentRange else {
             return ResumeJudgement(.restartFromZero(.rangeNotSatisfiable(total: nil)))

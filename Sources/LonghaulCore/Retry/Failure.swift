@@ -1,4 +1,4 @@
-/// The class of a failure: it decides what happens next, the error says it to people.
+/// The class of a failure: it decides the reaction; the error has the message for users.
 package enum FailureClass: Hashable, Sendable, CaseIterable {
     /// May be gone at the next try: retried with back-off.
     case transient
@@ -48,7 +48,7 @@ package struct Failure: Hashable, Sendable {
 }
 
 extension Failure {
-    /// The same as one that may pass, where the user says so of its status (`--retry-status`).
+    /// The same as one that may pass, if the user says so of its status (`--retry-status`).
     func passing(for statuses: [Int]) -> Failure {
         guard let status = error.httpStatus, statuses.contains(status) else { return self }
         switch kind {

@@ -17,7 +17,7 @@ extension FailureTable {
             restart: row.kind == .restartFromZero ? .rangeNotSatisfiable(total: nil) : nil)
     }
 
-    /// libcurl has one code (60) for keys of SSH hosts and for certificates; what to do differs.
+    /// libcurl has one code (60) for keys of SSH hosts and for certificates; the advice differs.
     static func classify(hostKey text: String) -> Failure {
         var error = LonghaulError(
             .tls,
@@ -61,7 +61,7 @@ extension FailureTable {
                 kind: .transient, code: .serverError,
                 what: "the FTP server has no room now, or closes its service", blamesOrigin: true)
         case 28, 42:
-            // OPERATION_TIMEDOUT; ABORTED_BY_CALLBACK: nothing was said at the end of a file
+            // OPERATION_TIMEDOUT; ABORTED_BY_CALLBACK: silence at the end of a file
             return Row(
                 kind: .transient, code: .timedOut, what: "the server did not answer in time",
                 blamesOrigin: true)
@@ -228,7 +228,7 @@ extension FailureTable {
         }
     }
 
-    /// Faults of our own use of libcurl, and of this machine.
+    /// Faults of our use of libcurl, and of this machine.
     private static func localRow(_ code: Int32, text: String) -> Row? {
         switch code {
         case 1, 4, 37, 48:

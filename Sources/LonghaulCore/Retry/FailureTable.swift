@@ -1,5 +1,5 @@
-/// Meaning of each failure. One table per source: the wire's facts, HTTP status, errno, and in its
-/// own file libcurl's codes. Every sentence says what happened and what to do.
+/// Meaning of each failure. One table per source: the wire's facts, HTTP status, errno, and in a
+/// separate file libcurl's codes. Every sentence has the cause and the advice.
 package enum FailureTable {
     /// `nil` if the engine stopped the request, or the judged head has the reason.
     package static func classify(_ failure: WireFailure) -> Failure? {
@@ -39,7 +39,7 @@ package enum FailureTable {
         }
     }
 
-    /// A giving-up of held bytes, as a failure: used where nothing but the request itself failed.
+    /// Abandoning held bytes, as a failure: used if only the request itself failed.
     package static func restart(_ reason: RestartReason) -> Failure {
         Failure(
             .restartFromZero, LonghaulError(.network, "started again from zero: \(reason)"),

@@ -18,14 +18,14 @@ package struct OriginMemory: Hashable, Sendable {
     package var pauseUntil: Timestamp?
     /// Failures in a row, for the cool-down's length. Requests under way at its begin count as one.
     package var failures = 0
-    /// The last of those failures, for people.
+    /// The last of those failures, for output.
     package var lastFailure: String?
     /// Measured throughput of one transfer, bytes per second, smoothed.
     package var bytesPerSecond: Double?
     /// The origin's certificate was accepted once: a later rejection is the fault of a clock or of
     /// the network rather than of the origin.
     package var isVerified = false
-    /// Upload protocol that the origin speaks; `nil` = not known.
+    /// Upload protocol that the origin speaks; `nil` = unknown.
     package var uploads: SpokenUploads?
 
     package init(origin: String) {
@@ -133,7 +133,7 @@ extension OriginMemory {
         pauseUntil.map { Self.isAhead($0, at: now) } ?? false
     }
 
-    /// A clock set back must not stretch a pause beyond what can have been meant.
+    /// A clock set back must not stretch a pause beyond the longest possible one.
     private static func isAhead(_ end: Timestamp, at now: Timestamp) -> Bool {
         now < end && end <= now + Limits.retryAfterMaximumSeconds
     }

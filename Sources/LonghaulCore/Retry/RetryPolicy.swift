@@ -105,7 +105,7 @@ package enum RetryPolicy {
 }
 
 extension LonghaulError {
-    /// The server's name is not known, or nothing takes connections at its address (CURLcode 7).
+    /// The server's name is unknown, or no connections are accepted at its address (CURLcode 7).
     var isUnreachable: Bool { code == .dns || curlCode == 7 }
 }
 

@@ -1,4 +1,4 @@
-/// Reads the body of an answer that refuses a request, and gives one line for people.
+/// Reads the body of an answer that refuses a request, and extracts a line for output.
 package enum ServerWords {
     /// `nil` = the body is empty, no text, or repeats the status.
     package static func of(_ head: ResponseHead, _ body: [UInt8]) -> String? {
@@ -27,8 +27,8 @@ package enum ServerWords {
         return text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
     }
 
-    /// Without what takes effect on a terminal, and bounded. A semicolon would begin the advice:
-    /// see ``LonghaulError/parts``.
+    /// Without terminal control characters, and bounded. A semicolon would begin the advice: see
+    /// ``LonghaulError/parts``.
     private static func shown(_ text: String) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -44,8 +44,8 @@ extension Failure {
     /// The failure with the server's words about it.
     ///
     /// - Parameters:
-    ///   - head: The answer that is the reason; `nil` = none is.
-    ///   - body: What came of its body.
+    ///   - head: The answer that is the reason; `nil` = no answer is.
+    ///   - body: The received part of its body.
     func quoting(_ head: ResponseHead?, _ body: [UInt8]) -> Failure {
         guard let head, let words = ServerWords.of(head, body) else { return self }
         var failure = self

@@ -151,8 +151,8 @@ struct Rank: Hashable, Comparable {
     static func < (left: Rank, right: Rank) -> Bool { left.level < right.level }
 }
 
-/// Transfers among which a client may exchange turns: nothing but their deadlines, sizes and ages
-/// puts one before another.
+/// Transfers among which a client may exchange turns: only their deadlines, sizes and ages put one
+/// before another.
 struct Line: Hashable {
     private let session: String
     private let priority: Priority

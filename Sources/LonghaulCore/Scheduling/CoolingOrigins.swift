@@ -34,8 +34,7 @@ package struct CoolingOrigins: Hashable, Sendable {
 
     package mutating func forgetEnded(at now: Timestamp) { entries.removeAll { $0.until <= now } }
 
-    /// The end of the run of cooling ids that begins with this one; `nil` = this one is not known
-    /// to cool down.
+    /// The end of the run of cooling ids that begins with this one; `nil` = it does not cool down.
     package func endOfRun(from id: Int64, at now: Timestamp) -> Int64? {
         var end: Int64?
         for entry in entries[place(of: id)...] {

@@ -119,8 +119,8 @@ private struct Opening {
         return phase.until
     }
 
-    /// The end of so much work; `nil` = the windows close before that. What runs while they are
-    /// closed runs along with another transfer, whose windows hold.
+    /// The end of this much work; `nil` = the windows close before that. A transfer that runs while
+    /// they are closed runs along with another one, whose windows hold.
     func end(from start: Timestamp, seconds: Double) -> Timestamp? {
         assert(seconds >= 0, "work takes time")
         let end = start + seconds

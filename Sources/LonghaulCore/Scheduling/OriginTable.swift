@@ -67,7 +67,7 @@ package struct OriginState: Hashable, Sendable {
         case answers
         /// No answer yet, and no failure.
         case untried
-        /// Nothing but failures since its last answer.
+        /// Only failures since its last answer.
         case fails
     }
 

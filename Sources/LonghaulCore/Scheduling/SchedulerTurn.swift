@@ -13,8 +13,8 @@ struct SchedulerTurn {
     private var transfersOfSession: [String: Int] = [:]
     /// Running transfers whose turn is over; none where a place is about to be free.
     private let spent: [Running]
-    /// The first candidate of each session that lacks nothing but a place, in order. Noted only for
-    /// a turn that is over.
+    /// The first candidate of each session that lacks only a place, in order. Recorded only for a
+    /// turn that is over.
     private var placeless: [(candidate: Candidate, reason: WaitReason.Reason)] = []
     var plan = SchedulerPolicy.Plan()
 
@@ -67,8 +67,8 @@ struct SchedulerTurn {
         plan.overdue = candidate.id
     }
 
-    /// The passes over the candidates of one rank. Every place is given away in the end: what one
-    /// pass puts off gets a place that is left in a later one.
+    /// The passes over the candidates of one rank. Every place is assigned in the end: candidates
+    /// put off by one pass get a remaining place in a later one.
     private enum Pass: CaseIterable {
         /// Origins that answer; for each untried one a first transfer; for each failing one a first
         /// transfer, in a few places.
@@ -159,7 +159,7 @@ struct SchedulerTurn {
     }
 
     /// Takes one place from a session that has more of them, and has held places for longer, than
-    /// one that waits for nothing else. One at a time: the next plan sees what came of it.
+    /// one that waits only for a place. One at a time: the next plan sees the result.
     mutating func endTurn() {
         guard plan.stops.isEmpty else { return }
         for (candidate, reason) in placeless {
@@ -271,8 +271,8 @@ package struct PlaceTime: Sendable {
         seconds[session, default: 0] += held
     }
 
-    /// Before each plan. Sessions with hardly anything left are forgotten: the memory is bounded by
-    /// what can run in some such times.
+    /// Called before each plan. Sessions with hardly any time left are forgotten: the memory is
+    /// bounded by the sessions that can run in a few such periods.
     package mutating func halve(at now: Instant) {
         guard let last = halvedAt else {
             halvedAt = now

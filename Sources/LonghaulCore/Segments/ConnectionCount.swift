@@ -30,7 +30,7 @@ package struct ConnectionCeiling: Hashable, Sendable {
         self.allowed = count
     }
 
-    /// Looked at while bytes come: where none do, another connection is no help.
+    /// Called while bytes come: without progress, another connection is no help.
     package mutating func look(held: Int64, now: Instant) {
         guard let allowed, !isTrial, now - since >= patience, held != self.held else { return }
         self.allowed = allowed + 1
@@ -104,9 +104,9 @@ package struct AutoConnections: Hashable, Sendable {
     }
 }
 
-/// When a silent request is given up for the sake of the file, long before the stall timeout would
-/// end it: other connections of the file have no work left meanwhile. A value that records
-/// observations; the same observations give the same answers.
+/// When a silent request is given up for its file, long before the stall timeout would end it:
+/// other connections of the file have no work left meanwhile. A value that records observations;
+/// the same observations give the same answers.
 package struct SilenceWatch: Hashable, Sendable {
     /// The longest silence of any request of the fetch that ended with more bytes: a server, or a
     /// limit, that makes pauses is not asked again for each of them.

@@ -10,7 +10,7 @@ package struct SegmentPlanner: Hashable, Sendable {
 
     /// A range that a request is fetching.
     package struct Active: Hashable, Sendable {
-        /// To the end of the file where that is known.
+        /// To the end of the file if that is known.
         package var range: Range<Int64>
         /// File offset after the last byte written.
         package var written: Int64

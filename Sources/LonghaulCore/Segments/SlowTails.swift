@@ -16,10 +16,10 @@ package struct SlowTails: Hashable, Sendable {
         self.seconds += seconds
     }
 
-    /// True if a new connection is worth it for the rest, by the rate of the neighbours. Where all
-    /// are slow none is; nor shortly behind a place where one was given up, nor without end.
+    /// True if a new connection is worth it for the rest, by the rate of the neighbours. If all are
+    /// slow, it is not; nor shortly behind a place of an earlier one, nor endlessly.
     ///
-    /// - Parameter rate: Bytes per second, lately; `nil` = not known yet.
+    /// - Parameter rate: Recent bytes per second; `nil` = unknown.
     package func isSlow(_ remaining: Range<Int64>, rate: Double?) -> Bool {
         guard let rate, seconds > 0, remaining.count64 >= leastTail,
             positions.count < tailsMax,

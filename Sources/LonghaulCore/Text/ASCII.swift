@@ -63,7 +63,7 @@ extension String {
         }
     }
 
-    /// Without spaces and tabs at both ends; copied only where there are some.
+    /// Without spaces and tabs at both ends; copied only if there are some.
     package var trimmingBlanks: String {
         guard utf8.first?.isBlank == true || utf8.last?.isBlank == true else { return self }
         return String(self[...].trimmingBlanks)
@@ -106,8 +106,8 @@ extension StringProtocol {
     }
 }
 
-/// Sizes as people read them, and as they type them: bytes, or `10K`, `10M`, `2G`, `1T` (binary,
-/// also written `KiB`), or `10KB`, `10MB` (decimal). A fraction is allowed before a unit: `1.5G`.
+/// Sizes as printed and typed: bytes, or `10K`, `10M`, `2G`, `1T` (binary, also written `KiB`), or
+/// `10KB`, `10MB` (decimal). A fraction is allowed before a unit: `1.5G`.
 package enum SizeText {
     /// `nil` for text that is not a size, and for a number too large to be one.
     package static func parse(_ text: some StringProtocol) -> Int64? {

@@ -1,5 +1,5 @@
-/// Moments as people type them: RFC 3339; in local time `HH:MM` (its next occurrence),
-/// `YYYY-MM-DD` and `tomorrow`, each with ` HH:MM` or at midnight; `+2h30m`; `now`.
+/// Moments as typed: RFC 3339; in local time `HH:MM` (its next occurrence), `YYYY-MM-DD` and
+/// `tomorrow`, each with ` HH:MM` or at midnight; `+2h30m`; `now`.
 package enum MomentText {
     /// - Parameter secondsFromUTC: How far local time is ahead of UTC at a moment.
     package static func parse(
@@ -67,7 +67,7 @@ package enum MomentText {
     }
 }
 
-/// Durations as people type them: `90s`, `15m`, `2h`, `7d`, and put together `2h30m`; `250ms` too.
+/// Durations as typed: `90s`, `15m`, `2h`, `7d`, and put together `2h30m`; `250ms` too.
 package enum DurationText {
     /// Seconds; `nil` for anything else, a bare number included: its unit is unknown.
     package static func parse(_ text: String) -> Double? {

@@ -56,8 +56,8 @@ public struct TimeWindows: Hashable, Sendable {
         return delayed + (timeZone.map { "@\($0)" } ?? "")
     }
 
-    /// The relation to the present moment. Windows that are always open close when the moment is
-    /// looked at next, some days from now.
+    /// The relation to the present moment. Windows that are always open close at the next check,
+    /// some days from now.
     package func phase(at now: Timestamp, _ time: LocalTime) -> TimeWindow.Phase {
         let time = time.inZone(timeZone)
         let today = time.day(of: now)

@@ -111,7 +111,7 @@ package struct ClockMark: Hashable, Sendable {
     }
 
     /// Milliseconds the clock was set since then, negative for backwards; `nil` if it was not set,
-    /// and across a boot, where that is unknown.
+    /// and unknown across a boot.
     package func jump(since earlier: ClockMark) -> Int64? {
         guard boot == earlier.boot else { return nil }
         let jump = milliseconds.subtractingClamped(earlier.milliseconds)

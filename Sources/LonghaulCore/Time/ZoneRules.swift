@@ -98,7 +98,7 @@ private struct ZoneFileReader {
         return block(wide, width: 8)
     }
 
-    /// The rule for what comes after the data (RFC 9636 §3.3); `nil` = the file has none.
+    /// The rule for moments after the data (RFC 9636 §3.3); `nil` = the file has no rule.
     func footer() -> String? {
         guard hasFooter, offset < bytes.count, bytes[offset] == UInt8(ascii: "\n") else {
             return nil

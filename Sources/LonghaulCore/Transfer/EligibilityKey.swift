@@ -147,7 +147,7 @@ extension EligibilityKey {
     /// The bits of the place.
     package static var placeBits: Range<Int> { 24..<46 }
 
-    /// - Parameter windows: Those at the place; not looked at where the number has none.
+    /// - Parameter windows: The windows at the place; ignored if the number has no place.
     package init(stored number: Int64, windows: TimeWindows?) {
         let place = EligibilityKey.place(inStored: number)
         self.init(
@@ -155,7 +155,7 @@ extension EligibilityKey {
             windows: place == 0 ? nil : windows)
     }
 
-    /// - Parameter place: The place of its windows; not looked at where it has none.
+    /// - Parameter place: The place of its windows; ignored if it has no windows.
     package func stored(place: Int64) -> Int64 {
         assert(
             windows == nil || (1..<1 << EligibilityKey.placeBits.count).contains(place),

@@ -1,9 +1,8 @@
 /// The identity of a request: transfers of equal identity get the same bytes, in the same way, and
 /// fail for the same reasons. They may share a fetch.
 ///
-/// The rule: what can change the bytes, where they may come from, or whether they are accepted is
-/// part of it. When, how fast, how often and under which name is not: that is each transfer's own,
-/// see ``Subscribers``.
+/// The identity includes each value that can change the bytes, their source, or their acceptance.
+/// It excludes time, speed, attempts and names: each transfer has its own, see ``Subscribers``.
 package struct FetchIdentity: Hashable, Sendable {
     package var method: String
     /// Canonical, without user information.

@@ -1,5 +1,5 @@
 extension Limits {
-    /// The longest spread: less than the days that windows are looked at before the present one.
+    /// The longest spread: less than the days before the present one that are searched for windows.
     static let spreadMaximumSeconds: Double = 7 * 86_400
     /// Places that transfers of one machine have in a spread.
     static let spreadPlaces: Int64 = 64

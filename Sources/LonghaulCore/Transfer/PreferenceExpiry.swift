@@ -4,7 +4,7 @@
 /// The needed time is a guess, and an origin's rate changes; so the transfer is examined again
 /// whenever half of the time that seems left has passed.
 package struct PreferenceExpiry: Hashable, Sendable {
-    /// When it is next looked at.
+    /// Moment of the next check.
     package var checkAt: Timestamp
     /// When they have kept it waiting for long enough.
     package var by: Timestamp

@@ -93,7 +93,7 @@ package enum S3KeysProblem: Error, Hashable, Sendable {
     /// The file, and the system's reason.
     case unreadable(String, String)
 
-    /// A sentence without what to do.
+    /// A sentence without advice.
     package func said(of profile: S3Profile) -> String {
         let name = TerminalText.shown(profile.name)
         return switch self {

@@ -30,8 +30,8 @@ public struct Transfer: Hashable, Sendable {
     public var isDiscretionary: Bool
     /// Window, requirements and preferences.
     public var schedule = TransferSchedule()
-    /// When it is next looked at whether its preferences still count; `nil` = it has none, or they
-    /// do not count any more (``arePreferencesWaived``).
+    /// Next check whether its preferences still count; `nil` = it has none, or they do not count
+    /// any more (``arePreferencesWaived``).
     public var waiverCheck: Timestamp?
     /// When its preferences end at the latest.
     public var waivesBy: Timestamp?
@@ -274,7 +274,7 @@ public struct WaitReason: Hashable, Codable, Sendable {
     public var current: String?
     /// First moment of this wait.
     public var since: Timestamp?
-    /// When it is looked at again at the latest; `nil` = when it changes.
+    /// Latest moment of the next check; `nil` = when it changes.
     public var nextCheck: Timestamp?
 
     /// A reason without a reading by default.
@@ -295,8 +295,7 @@ public struct WaitReason: Hashable, Codable, Sendable {
 }
 
 extension Transfer {
-    /// The transfer with the progress that people are shown: sent bytes count before they are
-    /// acknowledged.
+    /// The transfer with the shown progress: sent bytes count before they are acknowledged.
     package var asShown: Transfer {
         var transfer = self
         transfer.bytesDone = max(bytesDone, bytesSent ?? 0)

@@ -1,5 +1,5 @@
-/// The part of a request that the scheduler does not look at. Stored as one JSON text, absent when
-/// all is default.
+/// The part of a request that the scheduler ignores. Stored as one JSON text, absent when all
+/// options have their defaults.
 public struct TransferOptions: Hashable, Codable, Sendable {
     /// Request header fields by name. Values are secrets: redacted in every output. Refused are
     /// names and values that cannot be sent (RFC 9110 §5.1, §5.5), and fields that Longhaul sets:
@@ -130,7 +130,7 @@ package struct ContinuedFile: Hashable, Codable, Sendable {
     package var path: String
     package var device: UInt64
     package var inode: UInt64
-    /// Creation time in nanoseconds since 1970; 0 = not known.
+    /// Creation time in nanoseconds since 1970; 0 = unknown.
     package var birth: Int64
     package var size: Int64
     /// When the file, its name or its mode was last changed, in milliseconds since 1970.

@@ -23,7 +23,7 @@ public struct TransferRequest: Hashable, Sendable {
     /// When the whole transfer gives up. Default 7 days after it may begin (URLSession's
     /// `timeoutIntervalForResource`).
     public var deadline: Deadline
-    /// The size that the user expects. A hint: a wrong guess costs nothing but quality.
+    /// The size that the user expects. A hint: a wrong guess costs only quality.
     public var expectedBytes: Int64?
     /// Request and file options.
     public var options: TransferOptions {

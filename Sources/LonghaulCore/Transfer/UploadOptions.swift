@@ -5,7 +5,7 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     /// Default ``UploadProtocol/auto``.
     public var uploadProtocol: UploadProtocol = .auto
     /// The file is one part of a `multipart/form-data` body, under this name (RFC 7578). Such an
-    /// upload is not resumed: it is sent again where that is allowed.
+    /// upload is not resumed: it is sent again if that is allowed.
     public var formField: String?
     /// Other fields of that form, which come before the file, in this order: S3 ignores fields
     /// after it (Amazon S3 API Reference, POST Object). Values are secrets: hidden in every output,

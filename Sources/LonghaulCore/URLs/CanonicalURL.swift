@@ -12,7 +12,7 @@ package enum CanonicalURL {
         return parts.origin + String(decoding: CanonicalURL.tail(tail[...]), as: UTF8.self)
     }
 
-    /// True if two URLs lead to the same place, user information aside. A text that is no URL
+    /// True if two URLs lead to the same place, user information aside. A text that is not a URL
     /// equals itself alone.
     package static func areSame(_ one: String, _ other: String) -> Bool {
         one.isExactly(other) || (of(one).map { of(other).isExactly($0) } ?? false)

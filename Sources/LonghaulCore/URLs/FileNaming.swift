@@ -37,10 +37,10 @@ package enum FileNaming {
 
     /// A safe name made of `name`, or `nil` when nothing is left of it.
     ///
-    /// Only what follows the last separator counts (`/` and `\`: servers send Windows paths, RFC
+    /// Only the text after the last separator counts (`/` and `\`: servers send Windows paths, RFC
     /// 6266 §4.3). Control characters, line separators, bidirectional and other invisible marks are
-    /// dropped, as are leading dots and blanks at the ends; bytes that were no UTF-8 become `_`. At
-    /// most 220 bytes, the extension kept.
+    /// dropped, as are leading dots and blanks at the ends; invalid UTF-8 bytes become `_`. At most
+    /// 220 bytes, the extension kept.
     package static func sanitised(_ name: String) -> String? {
         var scalars = String.UnicodeScalarView()
         for scalar in name.unicodeScalars {

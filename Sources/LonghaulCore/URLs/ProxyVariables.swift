@@ -25,7 +25,7 @@ package struct ProxyVariables: Hashable, Codable, Sendable {
         if !proxies.isEmpty { exceptions = first("no_proxy", "NO_PROXY") ?? "" }
     }
 
-    /// None of them names a proxy.
+    /// No variable names a proxy.
     package var isEmpty: Bool { proxies.isEmpty }
 
     /// All variables that are read.

@@ -131,7 +131,8 @@ package enum Redaction {
     private static func userInfoEnd(in rest: ArraySlice<UInt8>, wellFormed: Bool) -> Int? {
         guard wellFormed else { return rest.lastIndex(of: UInt8(ascii: "@")) }
         let authority = rest.prefix { $0 != 0x2F && $0 != 0x3F && $0 != 0x23 }
-        // `http://user:/secret@host` reads as a host with an empty port, which is no URL in use.
+        // `http://user:/secret@host` reads as a host with an empty port, which no URL has in
+        // practice.
         if authority.last == UInt8(ascii: ":") { return rest.lastIndex(of: UInt8(ascii: "@")) }
         guard let at = authority.lastIndex(of: UInt8(ascii: "@")), at > authority.startIndex
         else { return nil }

@@ -108,7 +108,7 @@ package struct URLParts: Hashable, Sendable {
     }
 }
 
-/// Why a text is no URL that can be fetched.
+/// Why a text is not a fetchable URL.
 package enum URLProblem: Error, Hashable, Sendable {
     case empty
     case tooLong

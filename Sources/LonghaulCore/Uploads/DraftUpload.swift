@@ -192,12 +192,12 @@ package struct DraftUpload: ResumableUpload {
         kept.version == .ietf6 ? !head.isIncomplete : head.isComplete
     }
 
-    /// The server takes what came for a part of the file.
+    /// The server takes the bytes received for a part of the file.
     private func isOfPart(_ head: ResponseHead) -> Bool {
         kept.version != .ietf6 && head.isIncomplete
     }
 
-    /// - Returns: Whether the answer names a resource, which was not known before.
+    /// - Returns: True if the answer names a resource that was unknown before.
     private mutating func findAddress(in head: ResponseHead) -> Bool {
         let isKnown = kept.address != nil
         if !isKnown, let location = head.headers["Location"] {

@@ -1,4 +1,4 @@
-/// A request of an upload that has come to its end, and its answer.
+/// An ended request of an upload, and its answer.
 package struct EndedExchange: Sendable {
     let exchange: UploadExchange
     let end: SegmentEnd
@@ -83,7 +83,7 @@ package enum UploadVerdict: Hashable, Sendable {
     case goOn
     /// The server has the whole file; this is its last word.
     case done
-    /// The server is to be asked how far it is; if nothing was gained, this is why.
+    /// The server is to be asked for its offset; without a gain, this is the failure.
     case askAfter(Failure)
     /// The server does not have the offset that was assumed.
     case conflict(Failure)

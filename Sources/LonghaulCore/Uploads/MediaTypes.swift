@@ -45,8 +45,8 @@ package struct MediaTypes: Sendable {
 }
 
 extension MediaTypes {
-    /// Types of names that people send, for a system without a list (containers have none): as the
-    /// list of Debian (package `media-types`) has them.
+    /// Types of names that are often sent, for a system without a list (containers have none):
+    /// values of Debian's list (package `media-types`).
     package static let common = MediaTypes(
         mimeTypes: Array(
             """

@@ -20,8 +20,8 @@ package struct MissingDirectories: Hashable, Sendable {
     private var isDone = false
     /// The directories above are there, as far as the server tells.
     private var isDescending = false
-    /// A directory was refused. It may be there all the same: the PUT decides, and where that is
-    /// refused again, this is why.
+    /// A directory was refused. It may exist all the same: the PUT decides, and if that is refused
+    /// again, this is the reason.
     private(set) var refusal: Failure?
 
     /// `nil` where the URL has no directory but the root.

@@ -1,5 +1,5 @@
 /// A single request with all bytes: a PUT, a POST, or a form. After a break the whole file is sent
-/// again where that is allowed.
+/// again if that is allowed.
 package struct PlainUpload: UploadConversation {
     package struct Kept: KeptProgress {
         /// The origin spoke nothing else before, perhaps at another URL.

@@ -27,7 +27,7 @@ enum ReceivedDigest {
         return DigestField.checksums(value).last { $0.algorithm == algorithm }
     }
 
-    /// The server has refused what came for its digest.
+    /// The server has refused the bytes because of their digest.
     static func refusal(_ head: ResponseHead, code: String?) -> Failure? {
         guard head.status == 400, code == "BadDigest" else { return nil }
         return failure("the server has refused the file, as it has another digest", head)

@@ -140,7 +140,7 @@ package struct RemoteFileUpload: UploadConversation {
         forgetSwap()
     }
 
-    /// How far the commands came is not known.
+    /// The last command that was carried out is unknown.
     private mutating func forgetSwap() {
         if kept.swap != nil { kept.swap = .unknown }
     }
@@ -241,7 +241,7 @@ package struct RemoteFileUpload: UploadConversation {
     private mutating func appendBroke(_ ended: EndedExchange) -> UploadVerdict {
         let failure = ended.end.uploadFailure
         if ended.end.isCode(.uploadRefused) {
-            // A file that is in use, or in fact that appending is not allowed (ProFTPD says so).
+            // A file that is in use, or in fact that appending is not allowed (as ProFTPD replies).
             let reply = ended.end.curlText
             if reply.hasPrefix("450") || reply.hasPrefix("451") { kept.refusedAppends += 1 }
             if failure.kind != .transient || kept.refusedAppends >= Limits.refusedAppends {

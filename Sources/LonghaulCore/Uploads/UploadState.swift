@@ -5,7 +5,7 @@ package struct UploadState: Hashable, Sendable {
     package var source: SourceVersion?
     /// The digest that the source was found to have, in the version that is sent.
     package var checked: Checksum?
-    /// The server may have the whole file in a request whose answer is not known.
+    /// The server may have the whole file in a request whose answer is unknown.
     package var mayHaveArrived = false
     package var progress = UploadProgress.discovery(UploadDiscovery.Kept())
 
@@ -37,7 +37,7 @@ package protocol KeptProgress: Hashable, Codable, Sendable {
     /// out: after a crash the kernel still delivers some of them. Without an address the bytes went
     /// out in a request of the whole file (``Candidate/isUnresumable``, read in SQL).
     var sentBound: Int64 { get }
-    /// How far the server is, is not known: it is asked before anything else is sent.
+    /// The server's offset is unknown: it is asked before other requests are sent.
     var mustAsk: Bool { get }
 }
 

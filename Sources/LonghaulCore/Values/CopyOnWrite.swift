@@ -36,7 +36,7 @@ package struct CopyOnWrite<Value: Sendable>: Sendable {
     /// Address of the value, valid as long as the value is held.
     package var address: UnsafePointer<Value> { UnsafePointer(box.address) }
 
-    /// Without a look at the value.
+    /// Compares without reading the value.
     package func isSame(_ other: CopyOnWrite) -> Bool { box === other.box }
 }
 

@@ -2,7 +2,7 @@
 public struct DoctorFinding: Hashable, Sendable {
     /// The subject of the check, in a word or two: `store`, `clock`.
     public var check: String
-    /// True if nothing is to be done.
+    /// True if no action is needed.
     public var ok: Bool
     /// The finding in a sentence.
     public var detail: String

@@ -34,7 +34,7 @@ extension OpenParts {
         }
     }
 
-    /// The facts of a durable file that is to be published.
+    /// The facts of a durable file before it is published.
     private func checked(_ part: PartFile, _ length: Int64) -> FetchEvent {
         do throws(SystemFailure) {
             return try PartChecks.gap(in: part, before: length).map { .secureFailed($0) }

@@ -176,7 +176,7 @@ struct EffectPerformer {
         delete(try retention.run(writer, now: now))
     }
 
-    /// Sends what takes away at servers what uploads have left there; no file is needed for it.
+    /// Sends the deletions of abandoned uploads; they need no files.
     mutating func abortUploads(
         _ writer: StoreWriter, isLeaving: Bool, now: Moment, takeSerials: () -> Int64
     ) {

@@ -136,7 +136,7 @@ final class ActiveFetches {
         }
     }
 
-    /// Durations stay as long as they were when the clock is set, here by `jump` milliseconds.
+    /// Preserves durations when the clock is set by `jump` milliseconds.
     func follow(_ jump: Int64, now: Moment) {
         for entry in byID.values {
             for subscriber in entry.subscribers.all {

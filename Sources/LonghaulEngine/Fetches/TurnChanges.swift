@@ -18,8 +18,8 @@ struct TurnChanges {
     var failed: [(TransferID, LonghaulError)] = []
     /// The inbox holds more intents than one transaction applies.
     var isIncomplete = false
-    /// A transfer went into the inbox, and is looked at next: it is not wanted in the queue, or
-    /// waits for one that has ended.
+    /// A transfer entered the inbox, and is examined next: it is not wanted in the queue, or waits
+    /// for one that has ended.
     var hasNewIntents = false
     /// Transfers that failed because no host can answer their questions.
     var unanswerable: Set<TransferID> = []

@@ -1,8 +1,8 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// Applies what clients want to the rows of transfers. Writes through the transaction; what follows
-/// in memory is in ``TurnChanges``.
+/// Applies clients' intents to the rows of transfers. Writes through the transaction; consequences
+/// in memory are in ``TurnChanges``.
 struct IntentApplier {
     let sharing: FetchSharing
     let origins: Origins

@@ -88,8 +88,8 @@ extension TransferRequest {
         for field in RequestField.adopted where !field.isSame(self, old) {
             field.copy(self, &old)
         }
-        // Requests that are out were made under the old bound, which decides where the length is
-        // not known.
+        // Running requests were made under the old bound, which decides while the length is
+        // unknown.
         if let total = fetch.totals.bytesTotal, total <= options.maxSize ?? .max {
             old.options.maxSize = options.maxSize
         }

@@ -1,6 +1,6 @@
 internal import LonghaulCore
 
-/// How long an engine without a box waits while nothing but back-offs is left.
+/// How long an engine without a box waits while only back-offs are left.
 struct DrainTimeout {
     /// The counters that show progress.
     struct Gain: Equatable {
@@ -10,7 +10,7 @@ struct DrainTimeout {
         var changes: Int64 = 0
     }
 
-    /// The moment since which nothing but room on a disk is missing.
+    /// The moment since which only room on a disk is missing.
     private var fullSince: Instant?
     private var gain: Gain?
     private var gainedAt: Instant

@@ -44,8 +44,8 @@ struct StopCheck {
                 !outcome.hosts.hasPendingTasks,
                 !isHostDue(outcome, within: Limits.hostWaitedForSeconds, now: now)
             {
-                // Fulfilled, as far as it can be. What came since the turn is seen by the next one,
-                // which there is in any case before the engine leaves.
+                // Fulfilled, as far as possible. Work that came since the turn is seen by the next
+                // one, which always precedes the engine's end.
                 if idleSince == nil { _ = try store.settings.withdrawEngine() }
                 let since = idleSince ?? now.monotonic
                 if idleSince != nil, now.monotonic >= since + seconds { reason = .drained }
@@ -83,7 +83,7 @@ struct StopCheck {
         return patience.isOver(outcome, gain, now: now)
     }
 
-    /// A program runs that was started, or one is to be started soon.
+    /// A started program runs, or one is to be started soon.
     private func isHostDue(_ outcome: TurnOutcome, within seconds: Double, now: Moment) -> Bool {
         if outcome.hosts.isBusy { return true }
         return outcome.hosts.nextLaunch.map { $0 - now.wall <= seconds } ?? false

@@ -29,7 +29,7 @@ final class OriginSite {
         OriginState(known, hasAnswered: hasAnswered, prefetched: prefetched, now: now.wall)
     }
 
-    /// Replaces what one fetch holds there: `after` instead of `before`.
+    /// Replaces one fetch's use of the origin: `after` instead of `before`.
     func recount(from before: HeldAtOrigin, to after: HeldAtOrigin) {
         held.connections += after.connections - before.connections
         held.places += after.places - before.places

@@ -9,7 +9,7 @@ final class Origins {
     private(set) var cooling = CoolingOrigins()
     /// Origins with a place that became free since the last plan.
     private(set) var freed: [OriginSite] = []
-    /// Some have refused credentials: each start is looked at from then on.
+    /// Some have refused credentials: each start is checked from then on.
     var haveRefused = false
 
     var all: Dictionary<String, OriginSite>.Values { sites.values }

@@ -26,8 +26,8 @@ package protocol HostPort: Sendable {
     /// The launch is not to run after all, or a resident process has ended it and lives on.
     func discard(_ id: LaunchID)
 
-    /// Watches a process that an earlier engine began. `false`: it has ended, and how is not known.
-    /// A job whose end is known is reported as ended.
+    /// Watches a process that an earlier engine began. `false`: it has ended in an unknown way. A
+    /// job whose end is known is reported as ended.
     func adopt(_ launch: StoredLaunch) -> Bool
 
     /// Asks the process to end, or ends it and all its descendants. A resident process keeps

@@ -13,8 +13,8 @@ struct Prefetch {
     /// Part files that may still be opened for prefetched transfers.
     func room(active: Int) -> Int { max(0, min(partFilesMax, partFilesCap) - active) }
 
-    /// Part files that may still be opened for anything. Files that wait for a slow disk hold back
-    /// what would come to wait behind them.
+    /// Part files that may still be opened for any purpose. Files that wait for a slow disk hold
+    /// back others that would wait behind them.
     func partFilesLeft(active: Int, _ limits: SchedulerLimits) -> Int {
         max(0, min(partFilesMax + limits.running, partFilesCap) - active)
     }

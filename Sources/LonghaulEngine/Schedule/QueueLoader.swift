@@ -100,8 +100,8 @@ struct QueueLoader {
         }
     }
 
-    /// A transfer with mirrors is held back by its own origin only where none of them is better
-    /// off. Mirrors are read only where the own origin is avoided: they stand in the options.
+    /// A transfer with mirrors is held back by its own origin only if no mirror is better. Mirrors
+    /// are read only if the own origin is avoided: they stand in the options.
     private func loadMirrors(
         of queue: inout QueueSnapshot, _ tx: borrowing EngineTransaction
     ) throws {

@@ -13,7 +13,7 @@ struct Schedule {
     let scope: EngineScope
     /// The time that this engine was given, and when it is over.
     var box: Box?
-    /// Something changed that decides what may start: plan at once.
+    /// The input of the plan has changed: plan at once.
     var needsPlan = true
     /// No new starts: everything leaves the wire.
     var isLeaving = false
@@ -24,7 +24,7 @@ struct Schedule {
     private(set) var cursors: [Bool: ReadyPlace] = [:]
     var triggers = ScheduleTriggers()
     private(set) var due = DueTimes()
-    /// Processes that run `why` see what this engine decides by: it has changed.
+    /// The state that `why` reads from other processes has changed.
     var mustPublish: Bool
 
     init(policy: SchedulerPolicy, scope: EngineScope) {
@@ -84,7 +84,7 @@ struct Schedule {
 
 /// When something falls due by the clock, from the store as of the last commit.
 struct DueTimes: Equatable {
-    /// When the engine wakes for what waits or runs.
+    /// When the engine wakes for waiting or running transfers.
     private(set) var wake: Timestamp?
     /// When the next transfer may start.
     private(set) var ready: Timestamp?

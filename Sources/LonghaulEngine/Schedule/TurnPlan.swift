@@ -26,8 +26,8 @@ struct TurnPlan {
     /// See ``SchedulerPolicy/Plan/nextStop``; also the end of the first turn that another transfer
     /// may wait for.
     var nextStop: Timestamp?
-    /// The conditions that matter to what runs and waits; `nil` = eligibilities were not read,
-    /// because every place is taken.
+    /// The conditions that matter to running and waiting transfers; `nil` = eligibilities were not
+    /// read, because every place is taken.
     var interest: ConditionNeeds?
     /// The places where the next reads of the queue resume.
     var cursors: [Bool: ReadyPlace] = [:]
@@ -39,7 +39,7 @@ struct TurnPlan {
 struct EligibilityFacts {
     /// Eligibilities that this engine starts.
     var ready: [EligibilityKey] = []
-    /// The conditions that matter to what runs and waits.
+    /// The conditions that matter to running and waiting transfers.
     var interest = ConditionNeeds()
 
     /// Eligibilities whose conditions are watched: an unknown condition satisfies a preference, and

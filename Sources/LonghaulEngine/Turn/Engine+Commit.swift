@@ -214,8 +214,8 @@ extension Engine {
             if entry.stage == .sharing {
                 perform(entry.orderCopies(), of: entry, now: now)
             } else if isOther || !subscribers.isTimely(now: now.wall) {
-                // The fetch leaves the wire, and starts again when its time has come. If that might
-                // cost bytes, the next request is made in the new way.
+                // The fetch leaves the wire, and starts again at its time. If that might cost
+                // bytes, the next request is made in the new way.
                 feed(.leave(.requeue), to: fetch, now: now)
             } else if entry.machine.target.readFrom != nil {
                 // A reader that has come now waits for other bytes.

@@ -148,15 +148,15 @@ extension Engine {
 
     // MARK: - Clock and conditions
 
-    /// Durations stay as long as they were when the clock is set: of active fetches before anything
-    /// is decided by the clock, of the others with the next commit.
+    /// Preserves durations when the clock is set: of active fetches before any decision by the
+    /// clock, of the others with the next commit.
     private func followClock(now: Moment) {
         guard let jump = clock.jump(now) else { return }
         intents.isDue = true
         fetches.follow(jump, now: now)
     }
 
-    /// Checks whether the clock or the conditions may have changed what may run.
+    /// Checks whether the clock or the conditions may have made a new plan necessary.
     private func checkTriggers(now: Moment) {
         if schedule.triggers.havePassed(at: now.wall) { schedule.needsPlan = true }
         // A clock that was set back may be before a window again.

@@ -65,7 +65,7 @@ package final class Engine {
         clock.start(at: now)
     }
 
-    // MARK: - What others see
+    // MARK: - Observed state
 
     /// Fetches in memory: on the wire, or on their way to or from it.
     package var activeCount: Int { fetches.count }
@@ -79,7 +79,7 @@ package final class Engine {
         return totals
     }
 
-    /// Servers are asked to delete what uploads have left there.
+    /// Servers are asked to delete abandoned uploads.
     package var isAborting: Bool { !effects.aborts.keys.isEmpty }
 
     /// Changes whenever a transfer may have ended.
@@ -91,7 +91,7 @@ package final class Engine {
     /// Why the store cannot be written; `nil` = it can.
     package var commitError: LonghaulError? { writer.error }
 
-    // MARK: - What others ask for
+    // MARK: - Requests
 
     /// How much time this engine has: what fits into it goes first.
     package func limitTime(

@@ -96,8 +96,7 @@ struct RecoveryPass {
         }
     }
 
-    /// Compares the row with the files, and makes durable what this boot wrote after the last
-    /// checkpoint.
+    /// Compares the row with the files, and syncs this boot's writes after the last checkpoint.
     private func reconcileFiles(
         of plan: inout Recovered, _ leftovers: [FetchID: [BoardLeftover]]
     ) {

@@ -15,7 +15,7 @@ package struct TurnOutcome: Sendable {
     package var nextReadyBesidesStorage: Timestamp?
     /// Something waits for a condition that may come to hold at any time.
     package var waitsForConditions: Bool
-    /// The conditions that decide about what runs and waits.
+    /// The conditions that matter to running and waiting transfers.
     package var interest: ConditionNeeds
     /// Something runs that leaves the wire when the machine is used.
     package var runsWhileIdle: Bool

@@ -75,7 +75,7 @@ extension EngineTransaction {
     package var inbox: IntentRows { IntentRows(connection) }
 }
 
-/// Additions to the logs for people and hosts.
+/// Additions to the logs for users and hosts.
 package struct LogWriter {
     let connection: Connection
     let buffer: LogBuffer

@@ -145,7 +145,7 @@ private struct OriginSearch {
         return !excluded.contains(memory.origin)
     }
 
-    /// The last of the origins to skip unread from this one on; `nil` = this one is to be read.
+    /// The last of the origins to skip unread from this one on; `nil` = this one must be read.
     mutating func passes(from id: Int64) -> Int64? {
         guard let end = cooling.endOfRun(from: id, at: now) else { return nil }
         hasPassed = true

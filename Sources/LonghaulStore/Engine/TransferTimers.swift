@@ -5,14 +5,14 @@ package import LonghaulCore
 package struct TransferTimers {
     let connection: Connection
 
-    /// The transfers whose moment has come at ?1: the first ?2 of them, in a total order.
+    /// The due transfers at ?1: the first ?2 of them, in a total order.
     static let due = """
         SELECT id FROM transfer INDEXED BY transferDue WHERE phase = 0 \
         AND readyAt > 0 AND readyAt <= ?1 ORDER BY readyAt, id LIMIT ?2
         """
 
-    /// Makes transfers whose moment (earliest begin, end of a back-off) has come ready. Returns how
-    /// many; at the limit there may be more.
+    /// Makes due transfers ready (earliest begin, end of a back-off). Returns how many; at the
+    /// limit there may be more.
     package func promoteDue(_ now: Timestamp, limit: Int) throws -> Int {
         try connection.run(
             """
@@ -63,9 +63,9 @@ package struct TransferTimers {
         """
 
     /// Ends waits for this reason at `moment`, unless they end earlier. Earliest begins stay, and
-    /// so do pauses that a server has asked for.
+    /// so do pauses that a server has requested.
     ///
-    /// - Parameter limit: The most transfers to look at, those due first.
+    /// - Parameter limit: The most transfers to examine, due ones first.
     package func endWaits(for reason: WaitReason.Reason, at moment: Timestamp, limit: Int) throws {
         try connection.run(
             """

@@ -35,7 +35,7 @@ struct FileStatus {
         return status.identity != identity
     }
 
-    /// `nil` when there is no file, or none that can be examined; `errno` tells which.
+    /// `nil` if the file does not exist or cannot be examined; `errno` tells which.
     static func of(_ path: String, followingLinks: Bool = false) -> FileStatus? {
         var status = stat()
         let code = followingLinks ? stat(path, &status) : lstat(path, &status)

@@ -7,8 +7,7 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Errors of a store, in words that say what to do. The code is always `storeUnavailable`, except
-/// for bugs.
+/// Errors of a store, with advice. The code is always `storeUnavailable`, except for bugs.
 enum StoreFailure {
     static func unavailable(_ message: String, retryable: Bool = false) -> LonghaulError {
         LonghaulError(.storeUnavailable, message, retryable: retryable)

@@ -5,7 +5,7 @@ extension FileIdentity {
     fileprivate var isUnmistakable: Bool { birth != 0 }
 }
 
-/// Part files that are to be deleted. A row stays until the file is known to be gone.
+/// Part files to delete. A row stays until the file is known to be gone.
 struct OrphanedPartRows: ConnectionRows {
     let connection: Connection
 

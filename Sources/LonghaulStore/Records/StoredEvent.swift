@@ -1,6 +1,6 @@
 package import LonghaulCore
 
-/// A row of the event log. Its transfer is read separately: an event reports what happened, not the
+/// A row of the event log. Its transfer is read separately: an event reports an occurrence, not the
 /// transfer's later state.
 package struct StoredEvent: Hashable, Sendable {
     /// The number of the event, larger than that of the event before it in this store; never

@@ -74,8 +74,8 @@ package struct LaunchOutcome: Hashable, Sendable {
     /// EX_TEMPFAIL of sysexits.h: the command of a job could not do its work now.
     package var isDeferral: Bool { isOfJob && ending == .exited && status == 75 }
 
-    /// The launch counts against the host. A launch does not count if it was asked to end for a
-    /// reason that is not its own, nor if its end is not known.
+    /// The launch counts against the host. A launch does not count if it was asked to end for an
+    /// external reason, or if its end is unknown.
     package var isFailure: Bool {
         !isSuccess && !isDeferral && ending != .unknown && expiration != .requirement
             && expiration != .cancelled

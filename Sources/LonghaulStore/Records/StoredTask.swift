@@ -24,7 +24,7 @@ package struct StoredTask: Sendable {
     package var firedBy: FiredTrigger?
     /// A launch, or the end of the one that carries it, was asked for.
     package var isSimulated = false
-    /// The run that carries it is to be cancelled.
+    /// Its run is to be cancelled.
     package var isCancelled = false
     package var isPaused = false
     /// The transfers that must complete before it is due.
@@ -131,7 +131,7 @@ private struct JobDefinition: Codable {
     var window: String?
     var prefers: String?
     var isDiscretionary: Bool?
-    /// The first time of day; ``minutes`` has all where there are several.
+    /// The first time of day; ``minutes`` has all if there are several.
     var minute: Int?
     var minutes: [Int]?
     var days: Int?

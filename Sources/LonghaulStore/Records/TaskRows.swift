@@ -91,7 +91,7 @@ struct TaskRows: ConnectionRows {
             """, host)
     }
 
-    /// Forgets the failures of a host's requests: what waits for a back-off is due.
+    /// Forgets the failures of a host's requests: requests in a back-off are due.
     func reset(_ host: String, now: Timestamp) throws {
         let delayed = try connection.all(
             TaskColumns.select + """

@@ -4,7 +4,7 @@ import LonghaulCore
 struct TransferDependencies: ConnectionRows {
     let connection: Connection
 
-    /// The effect of a transfer on what waits for it.
+    /// The effect of a transfer on its dependents.
     enum Standing {
         case isOpen
         case isCompleted
@@ -96,7 +96,7 @@ struct TransferDependencies: ConnectionRows {
             INSERT OR IGNORE INTO intentInbox (transferID) \
             SELECT transfer FROM dependency INDEXED BY dependencyByAwaited WHERE awaits = ?1
             """, id)
-        // A completed one may be removed before the others are looked at.
+        // A completed one may be removed before the others are examined.
         if isCompleted { try connection.run("DELETE FROM dependency WHERE awaits = ?1", id) }
         return true
     }

@@ -20,8 +20,8 @@ final class PreparedStatements {
     private var places: [Place: Entry] = [:]
     private var texts: [String: Prepared] = [:]
 
-    /// The statement for a text, prepared if it is not known yet. The caller finishes with it
-    /// before the next call with the same text.
+    /// The statement for a text, prepared if it is unknown. The caller finishes with it before the
+    /// next call with the same text.
     func statement(_ text: String, on database: OpaquePointer) throws -> Prepared {
         let place = Self.place(of: text)
         if let place, let known = places[place] { return known.statement }

@@ -23,7 +23,7 @@ struct StoredRow<Column: ColumnPosition> {
         min(max(0, self[column]), Int64.max / 16)
     }
 
-    /// A length in bytes; one below zero is not known.
+    /// A length in bytes; a negative one is unknown.
     func optionalLength(_ column: Column) -> Int64? {
         let length: Int64? = self[column]
         return length.flatMap { $0 < 0 ? nil : $0 }

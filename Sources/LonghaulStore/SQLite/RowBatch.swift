@@ -18,7 +18,7 @@ struct RowInsertion<Column: StoredColumn>: Sendable {
 
     /// - Parameters:
     ///   - sizes: How many rows the statements take; one for a single row is added.
-    ///   - tail: What follows the values.
+    ///   - tail: SQL after the values.
     init(_ sizes: [Int], into table: String, tail: String = "") {
         let head = "INSERT OR FAIL INTO \(table) (\(Column.list))"
         let values = "(" + Column.allCases.map { _ in "?" }.joined(separator: ",") + ")"

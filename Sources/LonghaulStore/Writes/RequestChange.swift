@@ -12,7 +12,7 @@ package struct RequestChange: Sendable {
     package var destination: (path: String, realPath: String?, disk: MountedDisk?)?
     /// A relative deadline counts from this change, or from the moment the transfer may begin.
     package var fields = PartialRequest()
-    /// Edits the options; throws what may not be.
+    /// Edits the options; throws if the result is not allowed.
     package var editOptions: (@Sendable (inout TransferOptions) throws(LonghaulError) -> Void)?
     /// Finishes the request as a whole, or throws if the result is not allowed. The origin of its
     /// URL stays.

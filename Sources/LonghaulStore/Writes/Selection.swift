@@ -24,7 +24,7 @@ struct CancelDetail: Codable {
     var by: Canceller
 }
 
-/// The outcome for one transfer of a selection, as a case; its words for people are made above.
+/// The outcome for one transfer of a selection, as a case; its message is made above.
 package struct WantOutcome: Hashable, Sendable {
     package enum Result: Hashable, Sendable {
         case changed

@@ -145,8 +145,8 @@ package final class TransferInserter {
             begin: begin, deadline: deadline, options: options.stored(request))
     }
 
-    /// The transfer that has reserved the same: a live one, or a failed one that is about to be
-    /// tried again. One that is about to be cancelled is named where there is no other.
+    /// The transfer with the same reservation: a live one, or a failed one that is about to be
+    /// retried. One that is about to be cancelled is named only if there is no other.
     func holder(of reservation: Reservation) throws -> TransferID? {
         if let id = buffer.holder(of: reservation) { return id }
         let found = try rows(of: live, reservation, reservation.isExactly) { try $0.want(3) }

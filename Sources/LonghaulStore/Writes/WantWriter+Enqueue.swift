@@ -46,7 +46,7 @@ package struct NewTransfer: Sendable {
         self.reservation = reservation
     }
 
-    /// The destination of a download without links, where that is another text.
+    /// The destination of a download without links, if that is a different text.
     var realPath: String? {
         isUpload || reservation.text.isExactly(path) ? nil : reservation.text
     }
