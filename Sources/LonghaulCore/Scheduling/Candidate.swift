@@ -17,7 +17,7 @@ package struct Candidate: Hashable, Sendable {
     package var isUnresumable = false
     /// Recent seconds of held places of its session, see ``PlaceTime``.
     package var placeTime: Double = 0
-    /// Its turn in its line: its own id, or the id of a transfer that it has been exchanged with,
+    /// The turn in its line: its own id, or the id of a transfer that it has been exchanged with,
     /// see ``Line``.
     package var place: Int64
 

@@ -67,7 +67,7 @@ package struct OriginState: Hashable, Sendable {
         case answers
         /// No answer yet, and no failure.
         case untried
-        /// Only failures since its last answer.
+        /// All requests since its last answer have failed.
         case fails
     }
 

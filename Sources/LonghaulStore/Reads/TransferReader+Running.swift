@@ -8,8 +8,7 @@ package struct RunningCounts: Hashable, Sendable {
     package var ofOrigin: [String: Int] = [:]
     /// Transfers of each state, those among them that wait for another's bytes as well.
     package var ofState: [TransferState: Int] = [:]
-    /// Prefetched fetches among them, waiting for connections in use, in the order in which they
-    /// get them.
+    /// Prefetched fetches among them, which wait for connections in use, in order of service.
     package var prefetched: [PrefetchedFetch] = []
 
     package init() {}

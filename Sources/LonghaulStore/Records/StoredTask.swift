@@ -24,7 +24,7 @@ package struct StoredTask: Sendable {
     package var firedBy: FiredTrigger?
     /// A launch, or the end of the one that carries it, was asked for.
     package var isSimulated = false
-    /// Its run is to be cancelled.
+    /// The run that carries it is to be cancelled.
     package var isCancelled = false
     package var isPaused = false
     /// The transfers that must complete before it is due.
