@@ -26,13 +26,13 @@ extension Limits {
     static let boardValidSeconds = 0.05
     /// Least time between two values of a task's progress.
     static let progressSeconds = 0.1
-    /// How often the store is read although no write was noticed: a notice may have been lost.
+    /// Interval of reading the store without a notification, since one may have been lost.
     static let storePollSeconds: Double = 30
-    /// How soon a store that could not be read is read again.
+    /// Delay before an unreadable store is read again.
     static let inputRetrySeconds: Double = 1
     /// The same for a process that takes what its host is handed.
     static let residentRetrySeconds: Double = 1
-    /// How long a listing waits for the machine's conditions.
+    /// Longest wait of a listing for the machine's conditions.
     static let viewConditionsSeconds: Double = 0.5
     /// Fewest open files that `doctor` accepts: with fewer, hardly more than one transfer has its
     /// files and connections.
@@ -42,7 +42,7 @@ extension Limits {
     static let doctorClockSeconds: Double = 60
 
     // Activities.
-    /// What an activity may take unless it says otherwise.
+    /// Default duration of an activity.
     static let activitySeconds: Double = 30
     /// A longer budget is refused: such work is no finite one.
     static let activitySecondsMaximum: Double = 86_400
@@ -53,7 +53,7 @@ extension Limits {
     static let activityMarginSeconds: Double = 1
     /// An activity ends so long after its expiration although its handler has not returned.
     static let activityHandlerSeconds: Double = 5
-    /// After so long without an answer about the delay lock it is said that there is none.
+    /// Time to wait for the answer about the delay lock; then no lock is assumed.
     static let delayLockSeconds: Double = 2
 
     // The engine.
@@ -61,21 +61,21 @@ extension Limits {
     static let engineConditionsSeconds: Double = 1
     /// Least time between two reports of the number of transfers to the service manager.
     static let serviceStatusSeconds: Double = 2
-    /// How long a service manager has to start the engine.
+    /// Time for a service manager to start the engine.
     static let activationSeconds = 1.0
-    /// How long a background engine stays with nothing left to do or to wait for.
+    /// Time that a background engine stays when idle.
     static let backgroundIdleSeconds = 10
-    /// How long a session that insists on its own engine waits for one that is about to leave.
+    /// Longest wait of a session that requires its own engine for a leaving one.
     static let engineTakeOverSeconds: Double = 2
     /// An embedded engine that failed is tried again after this pause, twice as long each time,…
     static let enginePauseMinimumSeconds: Double = 1
     /// …up to this one.
     static let enginePauseMaximumSeconds: Double = 60
-    /// How long an engine may take to save everything when the process ends.
+    /// Time for an engine to save everything when the process ends.
     static let engineExitSeconds: Double = 3
     /// Lead of the request to stop before the end of a launch.
     static let deferralNoticeSeconds: Double = 5
-    /// How often a task looks whether it is to stop, where no notification arrives.
+    /// Interval of a task's check whether it is to stop, without a notification.
     static let deferralPollSeconds: Double = 1
     /// Events that are read at once when they are handed to a host.
     static let handoverEventsPerRead = 200

@@ -45,9 +45,9 @@ package enum ConfigurationFile {
         }
     }
 
-    /// Reads it. Without a file all is default; one that was named must be there.
+    /// Reads the file. Without one all values are defaults; a named file must exist.
     ///
-    /// - Throws: `invalidRequest` with file, key and what is allowed.
+    /// - Throws: `invalidRequest` with file, key and allowed values.
     package static func read() throws(LonghaulError) -> UserConfiguration {
         guard let path = try path else { return UserConfiguration() }
         let bytes: [UInt8]?
@@ -95,7 +95,7 @@ package enum ConfigurationFile {
         return Array(kept.joined(separator: [UInt8(ascii: "\n")]))
     }
 
-    /// Every value by its whole name, as it is written.
+    /// Every value, unparsed, by its full name.
     private static func members(
         _ bytes: [UInt8], _ path: String
     ) throws(LonghaulError) -> [(name: String, raw: String)] {

@@ -1,8 +1,8 @@
 internal import LonghaulCore
 
-/// A value of the file, as what it may be taken for; `nil` = it is something else.
+/// A value of the file, read as one type; `nil` = it has another type.
 struct ConfigurationValue {
-    /// The text as it is written.
+    /// The unparsed text.
     let raw: String
 
     var text: String? { read { try $0.string() } }

@@ -1,8 +1,8 @@
 internal import LonghaulCore
 
 extension UserConfiguration {
-    /// A key of the file: the values that it takes, in words, and what it does. `false` = the value
-    /// is not one of those.
+    /// A key of the file: its allowed values, in words, and its effect. `false` = the value is not
+    /// allowed.
     struct Key: Sendable {
         var name: String
         var allowed: String

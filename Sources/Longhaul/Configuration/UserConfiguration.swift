@@ -2,7 +2,7 @@ public import LonghaulCore
 
 /// The settings of the configuration file; a key that is left out has its default.
 public struct UserConfiguration: Sendable {
-    /// The file it came from; `nil` = there is none.
+    /// Path of the file; `nil` = no file exists.
     public var path: String?
     /// The limits of an engine: `limits` of the file.
     public var limits = EngineLimits()
@@ -11,7 +11,7 @@ public struct UserConfiguration: Sendable {
     /// True if a command that leaves work behind starts an engine.
     public var autostart = true
     /// Absolute paths of the directories whose files `serve` may write and send: `serve` of the
-    /// file. Empty = the one in which it was started.
+    /// file. Empty = its working directory.
     package var servedDirectories: [String] = []
 
     /// The configuration without a file.
@@ -25,7 +25,7 @@ public struct TransferDefaults: Hashable, Sendable {
     /// Says nothing.
     public init() {}
 
-    /// Sets in the request what the file says, in place of what is there.
+    /// Overwrites the request's options with the values of the file.
     public func apply(to request: inout TransferRequest) {
         fields.apply(to: &request, isDefault: true)
     }

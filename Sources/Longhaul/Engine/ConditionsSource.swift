@@ -20,7 +20,7 @@ final class ConditionsSource: ConditionsPort {
     private let followed = Mutex(TriggerSet(rawValue: 0))
     private let watching = Mutex<ConditionsWatch?>(nil)
 
-    /// When this process was told of its environment, which does not change.
+    /// Start of this process's environment, which does not change.
     private let environmentSince: Timestamp
 
     init(_ queue: TransferQueue) {
@@ -74,7 +74,7 @@ final class ConditionsSource: ConditionsPort {
     }
 
     func watch(_ interest: ConditionNeeds) -> Conditions {
-        // If all conditions are unknown, requirements wait and everything else goes on.
+        // If all conditions are unknown, transfers with requirements wait and all others run.
         guard let watch = started() else { return .unknown(since: queue.now) }
         let all = self.interest.withLock { all in
             all = all.intersection(Self.marks).union(ConditionInterest(interest))

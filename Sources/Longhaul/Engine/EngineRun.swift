@@ -4,7 +4,7 @@ internal import LonghaulStore
 internal import LonghaulPlatform
 internal import Synchronization
 
-/// This process's turn at being the engine.
+/// A run of the engine in this process.
 public final class EngineRun: Sendable {
     private let queue: TransferQueue
     private let options: EngineOptions
@@ -64,7 +64,7 @@ public final class EngineRun: Sendable {
     /// ``EngineOptions/waitsForLease`` takes over when that one ends.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`; `io`, `permission` when the lock or a file of
-    ///   the engine cannot be opened. What an engine has committed stays.
+    ///   the engine cannot be opened. Committed changes stay.
     public func run() throws(LonghaulError) -> EngineSummary {
         let began = SystemClock.now().monotonic
         var sum = EngineSummary(
@@ -74,7 +74,7 @@ public final class EngineRun: Sendable {
             do throws(LonghaulError) {
                 report = try work()
             } catch {
-                // A newer program has migrated the store, and is to go on with it.
+                // A newer program has migrated the store and is to take over.
                 guard options.onHandOver != nil, queue.store.newerVersion() != nil else {
                     throw error
                 }
@@ -112,7 +112,7 @@ public final class EngineRun: Sendable {
             holding: lock, conditions: ConditionsSource(queue), hosts: HostLauncher(queue))
     }
 
-    /// Goes on with the rest of its time and bytes.
+    /// Continues with the remaining time and bytes.
     private func goOn(after seconds: Double, bytes: Int64) {
         var options = options
         options.maxSeconds = options.maxSeconds.map { max(0, $0 - seconds) }
@@ -127,7 +127,7 @@ public final class EngineRun: Sendable {
         if isLeaving { leave() }
     }
 
-    /// It waits for another process to leave.
+    /// True while the run waits for another process to leave.
     var isStandingBy: Bool { waiting.withLock { $0 != nil } }
 
     private var isLeaving: Bool {
@@ -159,12 +159,12 @@ public final class EngineRun: Sendable {
         return sum
     }
 
-    /// How long the turns and commits of this run have taken.
+    /// Durations of this run's turns and commits.
     package var durations: (turns: TimeHistogram, commits: TimeHistogram) {
         (times.turns, times.commits)
     }
 
-    /// Other limits from now on; what runs goes on. From any thread; returns at once.
+    /// Sets new limits; running transfers continue. From any thread; returns at once.
     public func adjust(_ limits: EngineLimits) {
         let new = EngineTuning(limits)
         current.withLock { current in
@@ -173,8 +173,8 @@ public final class EngineRun: Sendable {
         }
     }
 
-    /// Reads limits anew, and keeps to the present ones where that fails. A service manager is told
-    /// of either.
+    /// Rereads the limits; if that fails, the present ones stay. A service manager is notified of
+    /// either.
     package func reload(
         _ limits: () throws(LonghaulError) -> EngineLimits
     ) throws(LonghaulError) {
@@ -195,15 +195,15 @@ public final class EngineRun: Sendable {
     }
 
     /// Checkpoints everything, gives up the lease, and only then stops the process as Ctrl-Z does:
-    /// what is stopped and holds the lease, or a lock of the store, holds everybody up. When it is
-    /// continued, ``run()`` goes on. From any thread; returns at once.
+    /// a stopped process that holds the lease, or a lock of the store, blocks all others. When the
+    /// process is continued, so is ``run()``. From any thread; returns at once.
     func suspend() {
         isSuspending.store(true, ordering: .relaxed)
         leave()
     }
 
     /// Checkpoints everything, gives up the lease, and executes the installed program in this
-    /// process. If that fails, ``run()`` goes on. From any thread; returns at once.
+    /// process. If that fails, ``run()`` continues. From any thread; returns at once.
     func handOver() {
         guard options.onHandOver?() == true else { return }
         notifier?.isHandingOver()
@@ -292,8 +292,8 @@ extension EngineRun {
     /// live, and an engine with nothing to do is to sleep.
     ///
     /// - Parameters:
-    ///   - onSignal: told the number first, on a thread of its own.
-    ///   - onHangUp: with it SIGHUP does not end the run but calls this, on a thread of its own.
+    ///   - onSignal: called first, with the signal's number, on a separate thread.
+    ///   - onHangUp: with it SIGHUP does not end the run but calls this, on a separate thread.
     /// - Throws: `LonghaulError` `storeUnavailable`; `io` when no thread or descriptor is left.
     public func runUntilSignalled(
         onSignal: @escaping @Sendable (Int32) -> Void = { _ in },

@@ -2,7 +2,7 @@ package import LonghaulPlatform
 package import LonghaulCore
 internal import Synchronization
 
-/// A thread on which this process is the engine: for the sessions of a process as long as they
+/// A thread that runs the engine in this process: for the sessions of a process as long as they
 /// want one, or for one run of a command.
 package final class EngineThread: Sendable {
     private let nextRun: @Sendable () throws(LonghaulError) -> EngineRun
@@ -37,7 +37,8 @@ package final class EngineThread: Sendable {
     ///
     /// - Parameters:
     ///   - directory: as ``TransferQueue/init(directory:)`` takes it; opened on the thread.
-    ///   - limits: `nil` = those of the user's configuration file, which hold for every engine.
+    ///   - limits: `nil` = the limits of the user's configuration file, which hold for every
+    ///     engine.
     ///   - retries: an engine that fails is tried again. Otherwise its ``failure`` ends the thread.
     package convenience init(
         _ directory: String?, limits: EngineLimits? = nil, retries: Bool = true
@@ -46,8 +47,7 @@ package final class EngineThread: Sendable {
             var options = EngineOptions(mode: .embedded)
             options.waitsForLease = true
             let queue = try TransferQueue(directory: directory)
-            // A file that cannot be understood is reported by `doctor`; a program goes on without
-            // it.
+            // `doctor` reports an invalid file; a program continues without it.
             if let limits = limits ?? (try? ConfigurationFile.read())?.limits {
                 options.limits = limits
             }

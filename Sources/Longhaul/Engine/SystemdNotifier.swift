@@ -14,7 +14,7 @@ final class SystemdNotifier: ServiceNotifier {
         var aliveAt: Instant?
         var shown: Int?
         var shownAt: Instant?
-        /// Instead of what the engine does: it wants to be read.
+        /// Shown in place of the engine's activity, since the user should read it.
         var complaint: String?
         /// The process stays and becomes another program: it does not stop.
         var isHandingOver = false
@@ -102,7 +102,7 @@ final class SystemdNotifier: ServiceNotifier {
         notification.send((isReady ? [.reloading] : []) + [.status("Handing over")])
     }
 
-    /// The program stays what it was.
+    /// The handover failed; the present program continues.
     func isNotHandedOver(_ why: String) {
         state.withLock { state in
             state.isHandingOver = false

@@ -9,8 +9,8 @@ extension TransferQueue {
         (try? EngineLock.isHeld(in: directory)) ?? false
     }
 
-    /// Has the service that was installed start the engine; where there is none, or it does not
-    /// come, starts `longhaul daemon --exit-when-idle` of this executable, detached. While an
+    /// Has the installed service start the engine; without a service, or if the engine does not
+    /// start, starts `longhaul daemon --exit-when-idle` of this executable, detached. While an
     /// engine runs, that is done when it leaves with something left to do.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`; `io` or `permission` when the program cannot
@@ -21,7 +21,7 @@ extension TransferQueue {
     }
 
     /// If no engine runs: takes the lease for one housekeeping turn that starts no transfer, so
-    /// that what was just wanted is what `list` shows.
+    /// that `list` shows the changes just requested.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`; `io` when the lock cannot be opened.
     public func settle() throws(LonghaulError) {

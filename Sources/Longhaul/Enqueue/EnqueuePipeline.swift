@@ -24,8 +24,8 @@ struct EnqueuePipeline {
         self.review = review
     }
 
-    /// Carries the first batch and all that `next` gives until an empty one. Returns when all is
-    /// durable; throws when nothing was recorded.
+    /// Records the first batch and those returned by `next`, until an empty one. Returns when all
+    /// is durable; throws when nothing was recorded.
     func carry(
         _ first: [AdmittedRequest], then next: () -> [AdmittedRequest],
         report: (EnqueueOutcome) -> Void

@@ -2,8 +2,7 @@ internal import LonghaulCore
 internal import LonghaulStore
 internal import LonghaulPlatform
 
-/// Checks requests before they are recorded. What it has found out about a directory serves the
-/// whole batch.
+/// Checks requests before they are recorded. Facts about a directory are cached for the batch.
 struct RequestValidator {
     enum Verdict {
         case insert(NewTransfer)
@@ -265,7 +264,7 @@ struct RequestValidator {
         if FileNaming.isPortable(name) { return name }
         let key = ExactText(directory)
         if checked[key]?.hasAnyName == true { return name }
-        // What keeps it from being opened is told when the file is made.
+        // If it cannot be opened, creating the file reports why.
         guard let place = try? DiskSpace.existing(directory) else { return name }
         checked[key]?.hasAnyName = place.hasAnyName
         guard let refusal = place.refusal(of: name) else { return name }
@@ -310,7 +309,7 @@ struct RequestValidator {
             .invalidRequest, "the path \(path) has a zero byte in it; choose another one")
     }
 
-    /// Whatever else is said, there is no such file, and there never will be.
+    /// Refuses a name too long for any file system.
     private static func checkLength(of name: String) throws(LonghaulError) {
         let length = name.utf8.count
         if length <= PathParts.nameBytesMax { return }
@@ -357,8 +356,8 @@ struct RequestValidator {
     }
 }
 
-/// The bounds of what is asked of a transfer, the same for commands and programs. What is outside
-/// of them is refused (`invalidRequest`) before anything is recorded.
+/// The bounds of a transfer's options, the same for commands and programs. Values outside of them
+/// are refused (`invalidRequest`) before anything is recorded.
 enum RequestBounds {
     static func check(
         _ request: TransferRequest, areOptionsChecked: Bool = false

@@ -10,7 +10,7 @@ struct S3Location {
         self.environment = environment
     }
 
-    /// The request with a URL over HTTP, the region, and what it is signed with: keys of the
+    /// The request with a URL over HTTP, the region, and the means of signing: keys of the
     /// environment in place of user and password, or the profile that has them.
     func located(_ request: TransferRequest) throws(LonghaulError) -> TransferRequest {
         try withKeys(try placed(request))
@@ -44,7 +44,7 @@ struct S3Location {
         return request
     }
 
-    /// The request with what it is signed with.
+    /// The request with its signing keys or profile.
     func withKeys(_ request: TransferRequest) throws(LonghaulError) -> TransferRequest {
         if request.options.user != nil { return request }
         var request = request
@@ -130,10 +130,10 @@ struct S3Location {
     /// The profile that the environment names.
     var namedProfile: String? { variable("AWS_DEFAULT_PROFILE") ?? variable("AWS_PROFILE") }
 
-    /// The environment has keys of its own, or names the profile that has them.
+    /// The environment contains keys or names a profile.
     var namesKeys: Bool { variable("AWS_ACCESS_KEY_ID") != nil || namedProfile != nil }
 
-    /// The keys that the environment has or names; `nil` = there are none.
+    /// The keys that the environment contains or names; `nil` = no keys.
     var namedKeys: S3FoundKeys? {
         if !namesKeys { return nil }
         var request = TransferRequest(url: "", destination: .file(""))
@@ -172,7 +172,7 @@ struct S3Location {
     }
 }
 
-/// What the requests of an upload to S3 are signed with.
+/// The keys or profile that sign an upload's requests to S3.
 struct S3FoundKeys: Equatable, Sendable {
     private let user: String?
     private let token: String?

@@ -5,7 +5,7 @@ internal import LonghaulPlatform
 /// Requests whose snapshots are made. These are deleted if the requests are not recorded.
 package final class PreparedRequests {
     package fileprivate(set) var requests: [TransferRequest]
-    /// Locked as long as they are here.
+    /// Locked while in this list.
     fileprivate var snapshots: [PartFile] = []
 
     fileprivate init(_ requests: [TransferRequest]) {
@@ -13,8 +13,8 @@ package final class PreparedRequests {
     }
 }
 
-/// Makes the snapshots that uploads send, and deletes those that none sends. The engine deletes
-/// that of an upload that has ended; what a crash leaves is found here.
+/// Makes the snapshots that uploads send, and deletes unused ones. The engine deletes the snapshot
+/// of an upload that has ended; leftovers of a crash are deleted here.
 struct Snapshots {
     private let store: Store
     private let directory: SnapshotDirectory
@@ -29,7 +29,7 @@ struct Snapshots {
     /// - Parameter copying: Called with path and length before a file is copied because its blocks
     ///   cannot be shared, and before standard input is read, with length 0.
     /// - Throws: a refusal of a request that wants a snapshot; `noSpace`, `io`, `permission`,
-    ///   `sourceChanged` if its snapshot cannot be made. Then there is none of any request.
+    ///   `sourceChanged` if its snapshot cannot be made. Then no request has a snapshot.
     func prepare(
         _ requests: [TransferRequest], copying: (String, Int64) -> Void
     ) throws(LonghaulError) -> PreparedRequests {

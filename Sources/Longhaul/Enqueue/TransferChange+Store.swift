@@ -57,7 +57,7 @@ extension TransferChange {
         return change
     }
 
-    /// Refuses a new destination at which there is a file, unless that may be replaced.
+    /// Refuses a new destination that exists, unless it may be replaced.
     private func checkDestination(policy: ExistingFilePolicy) throws(LonghaulError) {
         guard let destination, policy == .fail else { return }
         let path = try RequestValidator.file(destination)
@@ -72,7 +72,7 @@ extension TransferChange {
         }
     }
 
-    /// `nil` = its URL is none of S3.
+    /// `nil` = not an S3 URL.
     private func s3Object() throws(LonghaulError) -> S3Object? {
         guard let url, url.beginsIgnoringCase(with: "s3:") else { return nil }
         var request = TransferRequest(url: url, destination: .file(""))

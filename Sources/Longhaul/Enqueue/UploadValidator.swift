@@ -23,7 +23,7 @@ enum UploadValidator {
         }
     }
 
-    /// Refuses what an upload may not ask for, when it is recorded and whenever it is changed.
+    /// Refuses options that an upload may not have, when it is recorded and when it is changed.
     static func check(
         _ upload: UploadOptions, of request: TransferRequest, to url: URLParts
     ) throws(LonghaulError) {
@@ -43,7 +43,7 @@ enum UploadValidator {
         let source = try CurrentDirectory.absolute(path)
         var request = request
         request.destination = .file(source)
-        // What came on standard input is in no file but its snapshot.
+        // Bytes from standard input exist in the snapshot only.
         let spool = source == UploadPlace.standardInput ? upload.snapshotPath : nil
         let version = try version(of: spool ?? source)
         var upload = upload
@@ -81,15 +81,15 @@ enum UploadValidator {
         }
     }
 
-    /// Of an upload that names its place, another version of the file has the same text. Where each
-    /// request makes a resource of its own, the version is a part of the text.
+    /// An upload that names its place has the same text for each version of the file. Where each
+    /// request creates a separate resource, the version is a part of the text.
     private static func reservation(
         _ request: TransferRequest, _ upload: UploadOptions, _ source: String,
         _ version: SourceVersion
     ) -> Reservation {
         let version = version.text
         let way = "\(upload.uploadProtocol.rawValue) \(upload.method?.rawValue ?? "")"
-        // A separate upload has a line of its own, so that it equals no other.
+        // A random line makes a separate upload differ from all others.
         let own = request.options.onDuplicate == .separate ? "\(UInt64.random(in: 0 ... .max))" : ""
         var lines = [own, request.session, way, upload.formField ?? "", source, request.url]
         if let fields = upload.formFields {

@@ -6,7 +6,7 @@ package struct AriaOption: Sendable {
     typealias Apply = @Sendable (inout ListedRequest, String) throws -> Void
 
     package let name: String
-    /// Its letter on aria2's command line.
+    /// The letter on aria2's command line.
     package let letter: Character?
     /// `true` and `false` are its values.
     package let isFlag: Bool

@@ -1,10 +1,10 @@
 package import LonghaulCore
 
 extension TransferChange {
-    /// Reads a change from an object with the keys that `set` has as options, and those of
-    /// JSON Lines. `null` takes a value away, a header field without a value goes.
+    /// Reads a change from an object with the option names of `set` and the keys of JSON Lines.
+    /// `null` unsets a value; a header field without a value is removed.
     ///
-    /// - Parameter begin: The moment to which a deadline refers, where none is said.
+    /// - Parameter begin: The moment to which a deadline refers by default.
     /// - Throws: `invalidRequest` names the key.
     package init(
         json: UnsafeBufferPointer<UInt8>, _ context: InputContext, begin: Timestamp?

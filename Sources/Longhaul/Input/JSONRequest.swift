@@ -1,10 +1,10 @@
 package import LonghaulCore
 
-/// A line of JSON Lines input. The field names are those of a printed transfer, and those of the
-/// options in camelCase. `null` keeps the value of the command line.
+/// A line of JSON Lines input. Field names are the keys of a printed transfer, and option names in
+/// camelCase. `null` keeps the value of the command line.
 ///
-/// A printed transfer is a request, too: what it says of the transfer itself is passed over, and
-/// its options may stand in `options`.
+/// A printed transfer is a request, too: facts about the transfer itself are ignored, and its
+/// options may stand in `options`.
 package struct JSONRequest {
     private let template: RequestTemplate
     private let context: InputContext
@@ -57,13 +57,13 @@ package struct JSONRequest {
         var source: String?
         var destination: String?
         var directory: String?
-        /// That of the windows.
+        /// Time zone of the windows.
         var timeZone: String?
         /// Read at the end: a time of day means the first one after the transfer may begin.
         var last: (field: RequestField, input: FieldInput)?
 
-        /// The command line and the configuration file speak of the downloads in the list: what an
-        /// upload cannot have is left out, unless its own line has it, which is refused.
+        /// The command line and the configuration file apply to the downloads in the list: options
+        /// that an upload cannot have are dropped, or refused if they are in its own line.
         mutating func keepForUpload() {
             for field in RequestField.downloadOnly {
                 guard let place = JSONRequest.places[field.key], !seen.contains(place) else {

@@ -6,7 +6,7 @@ struct ListedAccess {
     private enum Service: String {
         case http, https, ftp, all
 
-        /// The service whose proxy applies; SFTP has none of its own.
+        /// The service whose proxy applies; SFTP has no proxy setting.
         init(_ scheme: URLParts.Scheme) {
             switch scheme {
             case .http: self = .http

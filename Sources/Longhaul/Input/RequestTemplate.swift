@@ -3,8 +3,8 @@ package import LonghaulCore
 /// A request without a URL.
 package struct RequestTemplate {
     package var request: TransferRequest
-    /// Absolute; `.` if there is no current directory, in which case a request without a directory
-    /// of its own is refused.
+    /// Absolute; `.` if there is no current directory: then a request without a directory is
+    /// refused.
     package var directory: String
     /// Absolute; the file of the one URL.
     package var file: String?
@@ -14,12 +14,12 @@ package struct RequestTemplate {
         request = TransferRequest(url: "", destination: .directory(directory, remoteName: false))
     }
 
-    /// The destination of a URL without a destination of its own.
+    /// The destination of a URL that names none.
     package var destination: Destination {
         file.map { .file($0) } ?? .directory(directory, remoteName: request.options.remoteName)
     }
 
-    /// A request for the URL, with all that the template says.
+    /// A request for the URL, with the template's options.
     ///
     /// Refuses an invalid URL; the queue validates the rest.
     package func request(url: String) throws(LonghaulError) -> TransferRequest {

@@ -9,7 +9,7 @@ extension Installation {
         InstallText(path: nil, text: try block(schedule, runOptions).text)
     }
 
-    /// Has cron run `longhaul run`. All other lines of the crontab stay as they are.
+    /// Has cron run `longhaul run`. Other lines of the crontab are not changed.
     package func installCron(
         _ schedule: CronSchedule, runOptions: [String]
     ) throws(LonghaulError) -> [InstallStep] {

@@ -42,8 +42,8 @@ extension Installation {
         return steps
     }
 
-    /// True if units start engines of this user: the user's own, or those of a package that were
-    /// enabled for this user or for all.
+    /// True if units start engines of this user: the user's own, or a package's that were enabled
+    /// for this user or for all.
     func hasUnits() throws(LonghaulError) -> Bool {
         let directory = try unitDirectory()
         return try !installedUnits(in: directory).isEmpty
@@ -177,7 +177,7 @@ extension Installation {
         }
     }
 
-    /// Starts what was installed. What runs already with an older text is started anew.
+    /// Starts the installed units. Units that run with an older text are restarted.
     private func takeUp(isOther: Bool) throws(LonghaulError) -> [InstallStep] {
         var wanted = [["daemon-reload"], ["enable", "--now"] + ServiceUnits.enabled]
         if isOther { wanted.append(["try-restart"] + ServiceUnits.enabled) }

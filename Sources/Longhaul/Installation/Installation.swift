@@ -14,7 +14,7 @@ package struct Installation: Sendable {
     /// The queue's state directory.
     let queue: String
 
-    /// This program, for the queue that the environment names.
+    /// The installation of this program, for the queue that the environment names.
     package static func current() throws(LonghaulError) -> Installation {
         try Environment.checkPath(in: ["LONGHAUL_CONFIG"])
         try Environment.checkPath(in: ["XDG_CONFIG_HOME", "HOME"])
@@ -23,8 +23,8 @@ package struct Installation: Sendable {
             queue: try StateDirectory.ofQueue(nil))
     }
 
-    /// The place of this machine among others, 0 ..< 1: by its number and its name, of which clones
-    /// of one image share one at most.
+    /// The place of this machine among others, 0 ..< 1: from its machine id and host name; clones
+    /// of one image share at most one of them.
     package var machinePlace: Double {
         let files = ["/etc/machine-id", "/proc/sys/kernel/hostname"]
         let texts = files.map { path in
@@ -33,8 +33,7 @@ package struct Installation: Sendable {
         return StablePlace.of(texts.joined() + queue)
     }
 
-    /// Variables of this environment for the service or cron: those that choose queue and
-    /// configuration.
+    /// Variables of this environment that choose queue and configuration, for the service or cron.
     func inherited() throws(LonghaulError) -> [EnvironmentEntry] {
         var entries: [EnvironmentEntry] = []
         if let home = environment["LONGHAUL_HOME"], !home.isEmpty {
@@ -52,7 +51,7 @@ package struct Installation: Sendable {
         return try !hasCronBlock()
     }
 
-    /// Removes all that was installed, and nothing else. Empty = there was nothing.
+    /// Removes the installed files, and nothing else. Empty = nothing was installed.
     package func uninstall() throws(LonghaulError) -> [InstallStep] {
         try removeUnits() + removeFromCrontab()
     }
@@ -91,7 +90,7 @@ package enum InstallStep: Hashable, Sendable {
     case file(String, Change)
     /// Our lines in the user's crontab.
     case crontab(Change)
-    /// A command that was run; `failure` = what it said.
+    /// A command that was run; `failure` = its error message.
     case command(String, failure: String?)
     /// A step that is left to the user, and its reason.
     case advice(String, command: String)

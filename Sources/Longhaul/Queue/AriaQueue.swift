@@ -6,7 +6,7 @@ internal import LonghaulStore
 /// that they choose. Throws `storeUnavailable`.
 package struct AriaQueue: Sendable {
     private let queue: TransferQueue
-    /// Of a longer queue the newest transfers are seen.
+    /// Greatest number of transfers shown; the newest of a longer queue.
     private let limit: Int
 
     package init(_ queue: TransferQueue, limit: Int) {
@@ -19,7 +19,7 @@ package struct AriaQueue: Sendable {
         try queue.store.transfers.find(gid: gid)
     }
 
-    /// Finds the transfers whose gid begins so: those that clients have given, and ids.
+    /// Finds transfers by a prefix of the gid: one given by a client, or the id.
     ///
     /// - Parameters:
     ///   - prefix: Hexadecimal digits, in lower case.
@@ -54,7 +54,7 @@ package struct AriaQueue: Sendable {
         return try queue.transfers(filter).sorted { turn($0) < turn($1) }
     }
 
-    /// Moves a waiting transfer among those of its priority.
+    /// Moves a waiting transfer among others of its priority.
     ///
     /// - Parameter wanted: The new position in ``waiting()``, by the present one and the last one.
     ///   A transfer goes no further than to the first or last one of its priority.

@@ -12,9 +12,9 @@ public struct BackgroundTasks: Sendable {
         self.queue = queue
     }
 
-    /// Asks for launches of a host. A request of the same identifier that waits is replaced; one
-    /// that repeats goes on with its interval. It is recorded durably: it survives this process,
-    /// the engine and the machine. The counterpart of `BGTaskScheduler.submit(_:)`.
+    /// Asks for launches of a host. A pending request of the same identifier is replaced; a
+    /// repeating one continues its interval. The record is durable: it survives this process, the
+    /// engine and the machine. The counterpart of `BGTaskScheduler.submit(_:)`.
     ///
     /// - Throws: `LonghaulError` `notPermitted`, `tooManyPendingTaskRequests`, `unavailable` when
     ///   the host's program cannot be run, `noSuchHost`, `invalidRequest`, `storeUnavailable`.
@@ -65,11 +65,11 @@ public struct BackgroundTasks: Sendable {
         return try reader.done(identifier, host: name)
     }
 
-    /// Cancels requests, all of them or none: they do not wait any more. A launch that carries one
-    /// goes on. The counterpart of `BGTaskScheduler.cancel(taskRequestWithIdentifier:)`.
+    /// Cancels requests, all of them or none. A launch that carries one continues. The counterpart
+    /// of `BGTaskScheduler.cancel(taskRequestWithIdentifier:)`.
     ///
     /// - Parameters:
-    ///   - identifiers: Those of the requests; one that is not there refuses all.
+    ///   - identifiers: Identifiers of the requests; an unknown one refuses all.
     ///   - host: `nil` = the one that has each.
     /// - Throws: `LonghaulError` `noSuchTask`; `conflict` when several hosts have one and none is
     ///   named; `storeUnavailable`.
@@ -80,8 +80,8 @@ public struct BackgroundTasks: Sendable {
         WakeChannel.poke(queue.directory)
     }
 
-    /// Cancels all requests, and returns how many there were. A launch that carries one goes on.
-    /// The counterpart of `BGTaskScheduler.cancelAllTaskRequests()`.
+    /// Cancels all requests and returns their number. A launch that carries one continues. The
+    /// counterpart of `BGTaskScheduler.cancelAllTaskRequests()`.
     ///
     /// - Parameter host: `nil` = of all hosts.
     /// - Throws: `LonghaulError` `storeUnavailable`.
@@ -92,8 +92,8 @@ public struct BackgroundTasks: Sendable {
         return count
     }
 
-    /// Asks the engine to launch a request now, whatever it waits for. For tests: the counterpart
-    /// of `_simulateLaunchForTaskWithIdentifier:`.
+    /// Asks the engine to launch a request now, regardless of its conditions. For tests: the
+    /// counterpart of `_simulateLaunchForTaskWithIdentifier:`.
     ///
     /// - Throws: `LonghaulError` `noSuchTask`; `conflict` when it runs, or when several hosts have
     ///   one and none is named; `storeUnavailable`.
@@ -116,11 +116,11 @@ public struct BackgroundTasks: Sendable {
         WakeChannel.poke(queue.directory)
     }
 
-    /// Hands a wake-up to a host. It is recorded durably, and merged with one of its identifier
-    /// that waits. The counterpart of a push.
+    /// Hands a wake-up to a host. Recorded durably, and merged with a waiting one of its
+    /// identifier. The counterpart of a push.
     ///
-    /// - Throws: `LonghaulError` `noSuchHost`; `invalidRequest` for a payload that is no JSON or
-    ///   too long, or an identifier that is none; `storeUnavailable`.
+    /// - Throws: `LonghaulError` `noSuchHost`; `invalidRequest` for a payload that is not JSON or
+    ///   too long, or an invalid identifier; `storeUnavailable`.
     public func wake(host: String, _ wakeUp: WakeUp) throws(LonghaulError) {
         var wakeUp = wakeUp
         if let identifier = wakeUp.identifier,

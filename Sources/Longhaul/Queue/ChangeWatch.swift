@@ -3,11 +3,11 @@ internal import LonghaulStore
 internal import LonghaulPlatform
 internal import Synchronization
 
-/// Tells when a store has changed. Nothing is looked at while nothing is written, and nothing is
-/// missed: what was committed before ``wait(timeout:)`` returns `true` can be read afterwards.
+/// Reports when a store has changed. Nothing is read while nothing is written, and nothing is
+/// missed: changes committed before ``wait(timeout:)`` returns `true` can be read afterwards.
 public final class ChangeWatch: Sendable {
-    /// A connection of its own: SQLite tells a connection of what others did, not of what it did
-    /// itself, and an engine of this process may use the queue's.
+    /// A separate connection: SQLite reports to a connection the changes of others only, and an
+    /// engine of this process may use the queue's.
     private let store: Store
     private let watch: CommitWatch
     private let seen: Mutex<Int64>

@@ -23,7 +23,7 @@ struct ConditionReader {
         }
     }
 
-    /// An engine that runs has watched for longer: what it sees the same is so since it says.
+    /// A running engine has watched for longer: a value equal to its own dates from its time.
     private func remembered(_ now: Conditions) -> Conditions {
         guard queue.isEngineRunning, let known = try? queue.store.settings.engineView()?.conditions
         else {
@@ -38,7 +38,7 @@ struct ConditionReader {
         return result
     }
 
-    /// All that overrides the machine's own word now.
+    /// All present overrides of the machine's conditions.
     func overrides() throws(LonghaulError) -> ConditionOverrides {
         var overrides = ConditionOverrides()
         overrides.environment = try Self.environmentOverride()
@@ -79,8 +79,8 @@ extension TransferQueue {
         try ConditionReader(self).read(within: seconds)
     }
 
-    /// Keeps in the store what `override` says, for every process that uses it; what it does not
-    /// speak of stays as it is.
+    /// Records `override` in the store, for every process that uses it; conditions missing from it
+    /// are unchanged.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`; then nothing was kept.
     public func keepOverride(_ override: ConditionOverride) throws(LonghaulError) {
@@ -88,7 +88,7 @@ extension TransferQueue {
         WakeChannel.poke(directory)
     }
 
-    /// Keeps no override any more. That of the environment goes on.
+    /// Removes the override from the store. The environment's stays in force.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func clearOverride() throws(LonghaulError) {

@@ -3,8 +3,7 @@ internal import LonghaulPlatform
 internal import LonghaulStore
 
 /// The bytes of one transfer in order, as they come. While a stream is open the transfer is fetched
-/// in order and runs, whatever else it waits for, and the machine does not go to sleep for lack of
-/// use.
+/// in order and runs regardless of its conditions, and the idle machine does not go to sleep.
 ///
 /// The stream reads the part file where the store and the progress board say that its bytes are,
 /// and passes on only bytes of the version that the store names: an engine commits that a version
@@ -14,7 +13,7 @@ internal import LonghaulStore
 /// For one thread.
 package final class DownloadStream {
     package enum Step {
-        /// So many bytes are in the buffer.
+        /// Number of bytes in the buffer.
         case bytes(Int)
         /// There are no more for now. `isMoving`: the next ones may come without a commit.
         case waits(isMoving: Bool)
@@ -24,7 +23,7 @@ package final class DownloadStream {
         case ended(LonghaulError)
     }
 
-    /// The file, and the version of it, that the bytes are of which were passed on.
+    /// The file and its version from which bytes were passed on.
     private struct Source {
         var fetch: FetchID
         var generation: Int64
@@ -41,7 +40,8 @@ package final class DownloadStream {
     private var file: ReadableFile?
     /// The part file that is open.
     private var path: String?
-    /// Bytes known to be in the part file from the position on; beyond them it is looked at anew.
+    /// Bytes known to be in the part file from the position on; beyond them the file is examined
+    /// again.
     private var known: Range<Int64> = 0..<0
 
     /// Enters a reader.
@@ -79,7 +79,7 @@ package final class DownloadStream {
         close()
     }
 
-    /// Takes the reader out. The transfer goes on.
+    /// Removes the reader. The transfer continues.
     package func close() {
         awake?.stop()
         awake = nil
@@ -90,7 +90,7 @@ package final class DownloadStream {
         WakeChannel.poke(queue.directory)
     }
 
-    /// The transfer waits, and may have to be told once more that it is read.
+    /// Lets a waiting transfer run again after a failed attempt.
     package func hasten() throws(LonghaulError) {
         if reader == nil { return }
         try queue.store.readers.hasten(id)
@@ -132,7 +132,7 @@ package final class DownloadStream {
             return waits
         }
         guard try isStill(held, transfer) else {
-            // The next step finds why: the file was begun anew, or the transfer has failed.
+            // The next step finds why: the file was restarted, or the transfer has failed.
             known = 0..<0
             return waits
         }

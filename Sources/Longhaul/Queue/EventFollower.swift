@@ -2,7 +2,7 @@ public import LonghaulCore
 internal import LonghaulPlatform
 internal import Synchronization
 
-/// The event log from a cursor on, in order and without gaps, for as long as it is read.
+/// The event log from a cursor on, in order and without gaps, while it is read.
 public final class EventFollower: Sendable {
     private let queue: TransferQueue
     private let changes: ChangeWatch

@@ -45,7 +45,7 @@ extension JSONText {
 }
 
 extension HostState {
-    /// Name as it is printed.
+    /// Printed name.
     package var name: String {
         switch self {
         case .idle: "idle"

@@ -32,9 +32,9 @@ package struct JobRecord: Sendable {
 }
 
 extension JobRecord {
-    /// The forecast, made from what the job waits for.
+    /// The forecast, made from the job's wait reasons.
     ///
-    /// - Parameter shown: How a moment is written.
+    /// - Parameter shown: Formats a moment.
     package func forecast(now: Timestamp, shown: (Timestamp) -> String) -> Forecast {
         guard state == .waiting, let request else { return forecast }
         let task = TaskRecord(
@@ -45,6 +45,6 @@ extension JobRecord {
 }
 
 extension TaskRun {
-    /// The reason for the run of a job, as the command is told it.
+    /// The reason for the run of a job, as passed to the command.
     package var cause: String? { reason?.text(triggers: triggers.map(\.rawValue)) }
 }

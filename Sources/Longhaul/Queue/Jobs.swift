@@ -2,7 +2,7 @@ package import LonghaulCore
 package import LonghaulPlatform
 internal import LonghaulStore
 
-/// The jobs of a queue: commands that run when the machine is right. Each is a host of its own kind
+/// The jobs of a queue: commands that run when conditions allow. Each is a host of the kind job
 /// with one processing request of its name.
 package struct Jobs: Sendable {
     private let queue: TransferQueue
@@ -13,10 +13,11 @@ package struct Jobs: Sendable {
         self.queue = queue
     }
 
-    /// Records a job, durably. One of its name is replaced; its history stays, and a run goes on.
+    /// Records a job, durably. A job of the same name is replaced; its history stays, and a run
+    /// continues.
     ///
     /// - Parameters:
-    ///   - name: `nil` = one is made up.
+    ///   - name: `nil` = a name is generated (`job-N`).
     ///   - argv: The command by absolute path, and its arguments.
     ///   - request: When it runs; identifier and host are set here.
     /// - Returns: Its name.
@@ -93,7 +94,7 @@ package struct Jobs: Sendable {
         return record
     }
 
-    /// Asks the engine for a run now, whatever the job waits for.
+    /// Asks the engine for a run now, regardless of the job's conditions.
     ///
     /// - Throws: `LonghaulError` `noSuchHost`; `conflict` when it runs; `storeUnavailable`.
     package func run(_ name: String) throws(LonghaulError) {
@@ -101,7 +102,7 @@ package struct Jobs: Sendable {
         WakeChannel.poke(queue.directory)
     }
 
-    /// No run begins any more but one that is asked for, or runs begin again. A run goes on.
+    /// Pauses or resumes the job: a paused one begins only on request. A present run continues.
     ///
     /// - Throws: `LonghaulError` `noSuchHost`; `conflict` when it has ended; `storeUnavailable`.
     package func setPaused(_ name: String, _ isPaused: Bool) throws(LonghaulError) {

@@ -5,7 +5,7 @@ internal import LonghaulStore
 struct KeyRenewal {
     let queue: TransferQueue
 
-    /// Signed uploads whose keys were refused get those of this environment. A profile stays unless
+    /// Signed uploads whose keys were refused get this environment's keys. A profile stays unless
     /// the environment names keys or another one, and so do keys that `set` has given meanwhile.
     func renew(_ selection: TransferSelection) throws(LonghaulError) {
         let location = S3Location()
@@ -18,7 +18,7 @@ struct KeyRenewal {
             var request = TransferRequest(url: transfer.url, destination: .file(""))
             upload.profile = nil
             request.options.upload = upload
-            // Without any, the transfer says again what is wrong with its own.
+            // Without keys, the transfer fails again with its own error.
             guard let found = try? location.withKeys(request),
                 S3FoundKeys(of: found.options) != S3FoundKeys(of: transfer.options)
             else { continue }

@@ -3,8 +3,8 @@ internal import LonghaulEngine
 internal import LonghaulStore
 internal import LonghaulPlatform
 
-/// Completes what the store knows with what only lives elsewhere: the progress board, the
-/// machine's conditions, and whether any engine is there.
+/// Completes the store's facts with facts from elsewhere: the progress board, the machine's
+/// conditions, and whether any engine is there.
 struct LiveView {
     private let board: [FetchID: BoardReader.Live]
     private let hasEngine: Bool
@@ -18,12 +18,11 @@ struct LiveView {
     init(_ queue: TransferQueue) throws(LonghaulError) {
         hasEngine = queue.isEngineRunning
         stoppedEngine = try hasEngine ? queue.stoppedEngine() : nil
-        // A killed engine leaves its board, and what was written is there as long as the machine
-        // is.
+        // The board of a killed engine remains, and bytes written survive until the machine stops.
         board = BoardReader.live(in: queue.directory)
         store = queue.store
         now = queue.now
-        // Limits of the running engine; without an engine, those of the next one.
+        // Limits of the running engine; without an engine, the next one's.
         let view = try hasEngine ? store.settings.engineView() : nil
         outlook = view?.outlook ?? PublishedLimits()
         machine = MachineNow(
@@ -59,8 +58,8 @@ struct LiveView {
             current: states.joined(separator: ", "), since: since)
     }
 
-    /// The states as the store has them of those that are to be shown: without an engine, what it
-    /// calls running waits; with one, some of that does.
+    /// The stored states of the states to be shown: without an engine, transfers stored as running
+    /// wait; with one, some of them do.
     func asStored(_ states: Set<TransferState>) -> Set<TransferState> {
         if hasEngine {
             return running.surplus > 0 && states.contains(.waiting)
@@ -75,7 +74,7 @@ struct LiveView {
     ) -> Transfer {
         var transfer = transfer
         if let held = transfer.held, let live = board[held.fetch] {
-            // Also of one that was cancelled, until the engine has noted what it had received.
+            // Also of a cancelled one, until the engine has recorded the bytes received.
             if !held.isAnothers {
                 transfer.bytesFetched = max(transfer.bytesFetched, live.received)
             }
@@ -177,8 +176,8 @@ struct LiveView {
 /// once: most lists hold none, and asking the bus takes longer than all the rest.
 final class MachineNow {
     private let queue: TransferQueue
-    /// The engine's conditions. This process completes those that the engine has not read yet: it
-    /// has only begun, or did not need them before.
+    /// The engine's conditions. This process completes conditions that the engine has not read yet,
+    /// since it just started or did not need them.
     private var known: Conditions
     private var hasLooked = false
     private let networkSettlesAt: Timestamp?

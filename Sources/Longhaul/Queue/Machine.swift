@@ -3,8 +3,8 @@ internal import LonghaulPlatform
 internal import LonghaulStore
 internal import Synchronization
 
-/// The machine that a queue is on, as far as calls depend on it. A simulated world has one of its
-/// own for the queue in its directory.
+/// The machine that a queue is on, as far as calls depend on it. A simulated world has its own
+/// machine for the queue in its directory.
 package struct Machine: Sendable {
     package var now: @Sendable () -> Moment
     /// `nil` = not known.
@@ -56,7 +56,7 @@ extension LaunchedProcess {
 }
 
 extension Machine {
-    /// Tells whether a process takes what the host is handed.
+    /// True if a process accepts the host's launches.
     func hasResident(of host: String, in store: Store) throws(LonghaulError) -> Bool {
         try store.residents.all(of: host).contains { $0.process.isAlive(on: self) }
     }

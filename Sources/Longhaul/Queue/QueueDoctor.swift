@@ -59,7 +59,7 @@ enum QueueDoctor {
         return DoctorFinding(check: "engine", ok: true, detail: "one runs", fix: nil)
     }
 
-    /// `nil` = there is none whose last launch failed.
+    /// `nil` = no host's last launch failed.
     private static func hosts(_ home: String) -> DoctorFinding? {
         // A store that cannot be read has been reported.
         guard let failing = try? TransferQueue(directory: home).store.hosts.failing(),
@@ -109,7 +109,7 @@ enum QueueDoctor {
                 + " can still be read of the damaged file")
     }
 
-    /// Tells what has taken the place of a damaged store, and what is lost.
+    /// Describes the replacement of a damaged store and the loss.
     private static func replacement(_ done: RepairReport) -> String {
         let next = "new transfers count from \(done.nextTransfer ?? 1)"
         guard let restored = done.restored else {

@@ -2,9 +2,9 @@ package import LonghaulCore
 internal import LonghaulStore
 internal import LonghaulPlatform
 
-/// The queue as clients of less trust use it, those of a network: each request and each change of
-/// one is reviewed in the transaction that records it. Throws what ``TransferQueue`` throws, and
-/// what the review refuses.
+/// The queue for less trusted clients, from a network: each request and each change of one is
+/// reviewed in the transaction that records it. Throws the errors of ``TransferQueue``, and of the
+/// review.
 package struct ReviewedQueue: Sendable {
     private let queue: TransferQueue
     private let review: RequestReview
@@ -44,7 +44,7 @@ package struct ReviewedQueue: Sendable {
         WakeChannel.poke(queue.directory)
     }
 
-    /// Keys for S3 that were refused stay as they are: those of this process are not the client's.
+    /// Refused keys for S3 are not replaced: this process's keys are not the client's.
     package func resume(
         _ selection: TransferSelection
     ) throws(LonghaulError) -> [ChangeOutcome] {

@@ -2,8 +2,8 @@ package import LonghaulCore
 internal import LonghaulPlatform
 internal import LonghaulStore
 
-/// Transfers whose bytes are only passed on: their files are in a directory of their own beside the
-/// store, and go with the process that reads them.
+/// Transfers whose bytes are only passed on: their files are in a separate directory beside the
+/// store, and are removed with the process that reads them.
 package struct StreamedTransfers {
     private let queue: TransferQueue
 
@@ -44,7 +44,7 @@ package struct StreamedTransfers {
         return try queue.remove([id]).allSatisfy { $0.error == nil }
     }
 
-    /// Removes the readers that were killed. What was fetched for one of them alone goes with it.
+    /// Removes killed readers, with the transfers that only they read.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     package func sweepReaders() throws(LonghaulError) {

@@ -48,8 +48,8 @@ struct TaskReader {
         return record
     }
 
-    /// Tasks of a host that may begin now or when the host's delay is over, and the moment at which
-    /// the clock makes more of them due.
+    /// Tasks of a host that may begin now or when the host's delay is over, and the moment when
+    /// time makes more of them due.
     func due(
         of host: StoredHost
     ) throws(LonghaulError) -> (tasks: [DueTask], next: Timestamp?) {
@@ -174,9 +174,9 @@ struct TaskReader {
 }
 
 extension TaskRecord {
-    /// When it begins, from what it waits for.
+    /// The expected beginning, from the wait reasons.
     ///
-    /// - Parameter shown: How a moment is written.
+    /// - Parameter shown: Formats a moment.
     package func forecast(now: Timestamp, shown: (Timestamp) -> String) -> Forecast {
         switch state {
         case .running: return Forecast(text: "it runs")

@@ -19,9 +19,9 @@ public struct TaskRecord: Sendable {
     public var state: State
     /// When it was submitted; of one that is done, when its last run began.
     public var submittedAt: Timestamp
-    /// All that it waits for; empty unless it waits.
+    /// All wait reasons; empty unless the task waits.
     public var waitingFor: [WaitReason] = []
-    /// When it begins, as far as that can be told.
+    /// The expected beginning, as far as known.
     public var forecast: Forecast
     /// Runs in a row that failed.
     public var failures = 0

@@ -42,7 +42,7 @@ extension TaskRun {
 }
 
 extension TaskRequest {
-    /// Effect of a lost requirement on a run, as it is typed.
+    /// Effect of a lost requirement on a run, in the option's words.
     fileprivate var whenLost: String {
         if !expiresWhenRequirementIsLost { return "continue" }
         return returnsAfterExpiration ? "again" : "drop"

@@ -3,13 +3,13 @@ internal import LonghaulStore
 internal import LonghaulPlatform
 
 extension TransferQueue {
-    /// Records the requests, all or none, and returns what became of each in order. What has an id
-    /// when this returns survives a power cut. With `keepGoing` the good ones are recorded and the
-    /// others report their error.
+    /// Records the requests, all or none, and returns what became of each in order. A transfer with
+    /// an id survives a power cut when this returns. With `keepGoing` the valid ones are recorded
+    /// and the others report their error.
     ///
     /// The same URL to the same destination is recorded once as long as it has not completed
-    /// (`EnqueueOutcome.existing`). What is asked for otherwise than by default
-    /// is then changed as by ``change(_:_:)``, but for the earliest moment.
+    /// (`EnqueueOutcome.existing`). Options that differ from the default are then changed as by
+    /// ``change(_:_:)``, except the earliest moment.
     ///
     /// Refusals (`invalidRequest`, `unsupported`, `conflict`, `permission`, `destinationExists`)
     /// throw when not `keepGoing`.
@@ -51,7 +51,7 @@ extension TransferQueue {
 }
 
 extension EnqueuePipeline {
-    /// Records all that `next` gives.
+    /// Records all requests returned by `next`.
     fileprivate static func carryOut(
         _ queue: TransferQueue, _ refusals: RefusalPolicy, _ review: RequestReview? = nil,
         next: () throws -> TransferRequest?, report: (EnqueueOutcome) -> Void
@@ -71,7 +71,7 @@ extension EnqueuePipeline {
 }
 
 extension TransferRequest {
-    /// The file of an upload, or of a download as it is called unless the server names it.
+    /// The file of an upload; of a download, the one named by the request or the URL.
     package var path: String? {
         if case .file(let path) = destination { return path }
         guard let parts = try? RequestValidator.parse(url) else { return nil }

@@ -4,11 +4,11 @@ internal import LonghaulPlatform
 
 extension TransferQueue {
     /// The event log in order: what comes after `sequence` (0 = from the first), of one session or
-    /// of all, with each event's transfer as it is now. With `waitingOnly` just those that
-    /// are not acknowledged.
+    /// of all, with the present record of each event's transfer. With `waitingOnly` only
+    /// unacknowledged ones.
     ///
-    /// A full page says that there may be more: go on after its last. What is committed later has a
-    /// larger number, always, so that no event is missed by going on from a cursor.
+    /// After a full page there may be more: read on from its last event. Later commits always have
+    /// larger numbers, so that reading from a cursor misses no event.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func events(
@@ -57,7 +57,7 @@ extension TransferQueue {
         try ChangeWatch(directory: directory)
     }
 
-    /// Reads the log from a cursor on, and goes on as it grows.
+    /// Reads the log from a cursor on, and follows as it grows.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`; `io` when no descriptor is left.
     public func followEvents(

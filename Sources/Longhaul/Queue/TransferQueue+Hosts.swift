@@ -24,7 +24,7 @@ public struct HostRecord: Sendable {
     /// handled; `nil` = they are urgent.
     public var urgencyLostUntil: Timestamp?
     /// Wake-ups that wait, and then the last ones that were dropped or not handled, newest first.
-    /// Those of ``TransferQueue/hosts()`` are not read.
+    /// ``TransferQueue/hosts()`` does not read them.
     public var wakeUps: [WakeUpRecord] = []
 }
 
@@ -38,7 +38,7 @@ public struct LaunchRecord: Sendable {
     public var session: String?
     /// The first and the last of the events that it was handed.
     public var events: ClosedRange<Int64>?
-    /// How many they were.
+    /// Number of the handed-over events.
     public var handed: Int
     /// The identifiers of the tasks that it carries.
     public var tasks: [String]
@@ -54,19 +54,20 @@ public struct LaunchRecord: Sendable {
     public var ending: LaunchEnding?
     /// Exit status, or the signal that ended it.
     public var status: Int?
-    /// The last of what it wrote.
+    /// The end of its output.
     public var output: String?
     /// Why it was asked to end; `nil` = it was not.
     public var expiration: ExpirationReason?
-    /// Seconds of processor time that it has used with all that it has started, as last read;
-    /// `nil` = not read: short launches are not measured.
+    /// Seconds of processor time used by it and its child processes, as last read; `nil` = not
+    /// read: short launches are not measured.
     public var processorSeconds: Double?
 }
 
 extension TransferQueue {
-    /// Makes a program known that may be started, or known anew: earlier failures are forgotten.
+    /// Registers a program that may be started, or registers it again: earlier failures are
+    /// forgotten.
     ///
-    /// - Throws: `LonghaulError` `storeUnavailable`; `invalidRequest` for a name that is none, a
+    /// - Throws: `LonghaulError` `storeUnavailable`; `invalidRequest` for an invalid name, a
     ///   program without an absolute path, or a task's identifier with spaces or commas.
     public func add(host name: String, _ settings: HostSettings) throws(LonghaulError) {
         try settings.check(as: name)
@@ -74,14 +75,14 @@ extension TransferQueue {
         WakeChannel.poke(directory)
     }
 
-    /// All that are known, each with its last launch.
+    /// All hosts, each with its last launch.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func hosts() throws(LonghaulError) -> [HostRecord] {
         try HostReader(queue: self).records(try store.hosts.all(), launches: 1)
     }
 
-    /// Finds a host with its last launches; `nil` when there is none of that name.
+    /// Finds a host by name, with its last launches; `nil` if unknown.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func host(_ name: String) throws(LonghaulError) -> HostRecord? {
@@ -200,7 +201,7 @@ extension HostSettings {
         LonghaulError(.noSuchHost, "there is no host \(name)")
     }
 
-    /// Names that may be those of files, too.
+    /// Names that are valid file names, too.
     private static func check(host name: String) throws(LonghaulError) {
         let isGood = name.utf8.allSatisfy { byte in
             switch byte {

@@ -10,7 +10,7 @@ public struct SessionRecord: Sendable {
     public var createdAt: Timestamp
     /// The settings that hold for all its transfers.
     public var settings: SessionSettings
-    /// How many of its transfers are in each state; a state without any is missing.
+    /// Number of transfers in each state; a state without transfers is missing.
     public var counts: [TransferState: Int]
     /// Events that are not acknowledged.
     public var waitingEvents: Int
@@ -29,16 +29,15 @@ extension TransferQueue {
         try store.sessions.all().map { SessionRecord($0) }
     }
 
-    /// Finds a session by its name; `nil` when there is none.
+    /// Finds a session by its name; `nil` if unknown.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func session(_ name: String) throws(LonghaulError) -> SessionRecord? {
         try store.sessions.find(name).map { SessionRecord($0) }
     }
 
-    /// Changes what holds for a session, and makes it when there is none. Transfers that were
-    /// enqueued before keep what they were enqueued with; the host holds for all of them, and for
-    /// the events that wait.
+    /// Changes the settings of a session; creates the session if missing. Transfers enqueued
+    /// earlier keep their settings; the host applies to all of them and to waiting events.
     ///
     /// - Throws: `LonghaulError` `noSuchHost`, `storeUnavailable`; `invalidRequest` for an empty
     ///   name and for a negative launch delay.

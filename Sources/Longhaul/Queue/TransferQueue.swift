@@ -4,20 +4,19 @@ internal import LonghaulPlatform
 
 /// A store of transfers, shared with every other process that opens the same state directory.
 ///
-/// Everything here is a read, or changes what is *wanted*; what becomes of it is the engine's to
-/// record. All calls are synchronous, short, and safe from any thread. They throw
-/// `LonghaulError`.
+/// Each call reads, or changes the *wanted* state; the engine records results. All calls are
+/// synchronous, short, and safe from any thread. They throw `LonghaulError`.
 public final class TransferQueue: Sendable {
     /// The state directory in use.
     public let directory: String
     let store: Store
     package let machine: Machine
 
-    /// Opens the store, creating it if there is none.
+    /// Opens the store, creating it if missing.
     ///
     /// - Parameter directory: default `$LONGHAUL_HOME`, else `$XDG_STATE_HOME/longhaul`, else
     ///   `~/.local/state/longhaul`.
-    /// - Throws: `storeUnavailable`, with what is wrong and what to do; `invalidRequest` when
+    /// - Throws: `storeUnavailable`, with the cause and the remedy; `invalidRequest` when
     ///   `LONGHAUL_CONDITIONS` or `LONGHAUL_LOG` is not understood.
     public convenience init(directory: String? = nil) throws(LonghaulError) {
         try self.init(directory, isToShow: false)
@@ -38,7 +37,7 @@ public final class TransferQueue: Sendable {
     /// The version of a store that only a newer program may write.
     package var newerVersion: Int? { store.newerVersion() }
 
-    /// The queue as it is once a repair has replaced its file. Never makes one.
+    /// Reopens the queue after a repair has replaced its file. Never creates one.
     init(reopening old: TransferQueue) throws(LonghaulError) {
         directory = old.directory
         machine = old.machine
@@ -56,10 +55,10 @@ public final class TransferQueue: Sendable {
         try change(selection, to: .pause)
     }
 
-    /// Lets paused transfers go on, and tries failed ones again from the bytes that are kept. Of
-    /// those selected by their ids, what waits out a back-off or a pause that its server has asked
-    /// for, or for room, is tried now (BITS: `Resume`). A completed one stays as it is, which is no
-    /// error (``ChangeOutcome/Remark/isCompleted``).
+    /// Resumes paused transfers, and retries failed ones from the bytes that are kept. Transfers
+    /// selected by id that wait for a back-off, for a pause requested by the server, or for room
+    /// are tried now (BITS: `Resume`). A completed one is left unchanged, which is not an error
+    /// (``ChangeOutcome/Remark/isCompleted``).
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`. Refusals are in the outcomes.
     public func resume(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {
@@ -92,11 +91,11 @@ public final class TransferQueue: Sendable {
         try change(selection, to: .cancel(keepBytes: keepingBytes), by: canceller)
     }
 
-    /// Re-arms failed and cancelled transfers from the bytes that are kept; those that wait are
-    /// tried now as with ``resume(_:)``. Refused while another transfer that has not ended has the
-    /// same destination, where the deadline is a moment that is over, and for an upload whose
-    /// snapshot was deleted when it was cancelled. Those that were replaced
-    /// (`--on-duplicate replace`) are taken up again only by their ids.
+    /// Re-arms failed and cancelled transfers from the bytes that are kept; waiting ones are tried
+    /// now as with ``resume(_:)``. Refused while another transfer that has not ended has the same
+    /// destination, where the deadline is a moment that is over, and for an upload whose snapshot
+    /// was deleted when it was cancelled. Replaced ones (`--on-duplicate replace`) are retried only
+    /// by their ids.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`. Refusals are in the outcomes.
     public func retry(_ selection: TransferSelection) throws(LonghaulError) -> [ChangeOutcome] {
@@ -142,7 +141,7 @@ public final class TransferQueue: Sendable {
         try store.wants.isCancelPending(among: ids)
     }
 
-    /// Forgets all that ended more than `seconds` ago. Returns how many.
+    /// Forgets transfers that ended more than `seconds` ago. Returns their number.
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func clean(endedBefore seconds: Double) throws(LonghaulError) -> Int {
@@ -152,10 +151,10 @@ public final class TransferQueue: Sendable {
         }
     }
 
-    /// Changes what is asked of a transfer that is not completed. Bytes are kept; a running one is
-    /// taken off the wire and on again, unless what its request asks for is the same: then it goes
-    /// on, at its new rate at once; how long it may be silent and whether it gives way count from
-    /// its next request on where the server has not promised to continue.
+    /// Changes the request of a transfer that is not completed. Bytes are kept. A running one is
+    /// interrupted and resumed, unless its HTTP request is the same: then it continues, at its new
+    /// rate at once; stall timeout and yielding apply from its next request on where the server has
+    /// not promised to resume.
     ///
     /// - Throws: `LonghaulError` `noSuchTransfer`; `conflict` when it is completed or the
     ///   destination is taken; `invalidRequest`, `unsupported` for values that a request may not
@@ -169,8 +168,8 @@ public final class TransferQueue: Sendable {
     // MARK: - Checks
 
     /// Checks store, permissions, clock, limits, libraries and engine; works without an open queue,
-    /// because the store may be what is broken. With `repair` a damaged store is moved aside first,
-    /// and its newest copy takes its place; refused while an engine runs.
+    /// because the store may be damaged. With `repair` a damaged store is moved aside first, and
+    /// its newest copy takes its place; refused while an engine runs.
     public static func doctor(directory: String?, repair: Bool, report: (DoctorFinding) -> Void) {
         QueueDoctor.check(directory: directory, repair: repair, report: report)
     }

@@ -24,7 +24,7 @@ public struct WakeUpRecord: Sendable {
     public var submittedAt: Timestamp
     /// When it is dropped; `nil` = it waits as long as it takes.
     public var expiresAt: Timestamp?
-    /// All that it waits for; empty unless it waits.
+    /// All wait reasons; empty unless the wake-up waits.
     public var waitingFor: [WaitReason] = []
     /// When it is handed over; `nil` unless it waits.
     public var forecast: Forecast?
@@ -37,7 +37,7 @@ public struct WakeUpRecord: Sendable {
 }
 
 extension TaskReader {
-    /// Wake-ups that wait, and those that were not handled.
+    /// Waiting and unhandled wake-ups.
     func wakeUps(of host: StoredHost) throws(LonghaulError) -> [WakeUpRecord] {
         var records: [WakeUpRecord] = []
         for task in try queue.store.tasks.waiting(for: host.name) where task.kind == .wakeUp {

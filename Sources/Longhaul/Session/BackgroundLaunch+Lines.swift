@@ -99,7 +99,7 @@ extension BackgroundLaunch.Item {
             detail: Self.detail(of: text))
     }
 
-    /// The detail as it is written in the line.
+    /// The detail, unparsed.
     private static func detail(of line: Data) -> String? {
         line.withUnsafeBytes { bytes in
             var scanner = JSONScanner(bytes.bindMemory(to: UInt8.self))

@@ -3,11 +3,11 @@ public import LonghaulCore
 internal import LonghaulPlatform
 internal import Synchronization
 
-/// Why this process was started, if Longhaul started it as a host, and what it was handed.
+/// The reason for the start of this process, if Longhaul started it as a host, and its input.
 ///
 /// A host need not look at it: a ``BackgroundSession`` of the name that it was started for has the
-/// same events. An exit with status 0 acknowledges all that was handed over; any other leaves what
-/// was not acknowledged for the next launch.
+/// same events. An exit with status 0 acknowledges everything handed over; any other leaves
+/// unacknowledged items for the next launch.
 public struct BackgroundLaunch: Sendable {
     /// Others may be added.
     public struct Reason: RawRepresentable, Hashable, Sendable {
@@ -63,7 +63,7 @@ public struct BackgroundLaunch: Sendable {
         public var json: Data
     }
 
-    /// A task that is due. Its result is told by a line on standard output,
+    /// A task that is due. Its result is reported by a line on standard output,
     /// `{"task":ID,"result":"success"}`; without one the exit status counts.
     public struct HandedTask: Hashable, Sendable {
         /// Names the task.
@@ -72,14 +72,14 @@ public struct BackgroundLaunch: Sendable {
         public var kind: TaskKind
         /// Payload that was submitted with the request; `nil` = none.
         public var payload: JSONPayload?
-        /// All that has happened, of a standing request, in order; empty of any other.
+        /// All triggers of a standing request, in order; empty for any other.
         public var triggers: [TaskTrigger] = []
         /// 1, and one more for each run in a row that has failed.
         public var attempt: Int
         /// When the launch is asked to end.
         public var deadline: Date?
 
-        /// The last of ``triggers``; `nil` = there is none.
+        /// The last of ``triggers``; `nil` if empty.
         public var trigger: TaskTrigger? { triggers.last }
     }
 
@@ -123,8 +123,7 @@ public struct BackgroundLaunch: Sendable {
         return BackgroundLaunch(environment: environment, input: Data(input))
     }()
 
-    /// - Parameter input: JSON Lines. A line that is none is left out: a later version may say
-    ///   more.
+    /// - Parameter input: JSON Lines. An invalid line is ignored: a later version may add kinds.
     init?(environment: [String: String], input: Data) {
         guard let id = environment["LONGHAUL_LAUNCH_ID"], !id.isEmpty else { return nil }
         self.id = id

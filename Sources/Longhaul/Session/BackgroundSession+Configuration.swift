@@ -2,7 +2,7 @@ internal import LonghaulCore
 
 extension BackgroundSession {
     /// Settings that hold for all transfers of a session unless a request says otherwise. The names
-    /// are those of `URLSessionConfiguration`.
+    /// are `URLSessionConfiguration`'s.
     public struct Configuration: Hashable, Sendable {
         /// The engine picks the moment: power, an unmetered network and an idle machine are
         /// preferred. Default: no.
@@ -13,17 +13,17 @@ extension BackgroundSession {
         /// The host is asked before a transfer begins that was put off (`earliestBeginDate`).
         /// Default: no.
         public var asksBeforeDelayedRequests = false
-        /// Stall timeout: so many seconds without a byte end an attempt, never the transfer.
+        /// Stall timeout in seconds: silence of this length ends an attempt, never the transfer.
         /// Default: 60.
         public var timeoutIntervalForRequest: Double = 60
-        /// Deadline: a transfer that has not ended so many seconds after it may begin fails.
-        /// Default: 7 days.
+        /// Deadline in seconds after the earliest beginning: a transfer that has not ended then
+        /// fails. Default: 7 days.
         public var timeoutIntervalForResource: Double = Deadline.defaultSeconds
         /// `false` = only where the network is known to be unmetered. Default: yes.
         public var allowsExpensiveNetworkAccess = true
-        /// Whether transfers may go to addresses that are not public, redirects included. A program
-        /// that fetches URLs of strangers refuses them. Recorded with each transfer, whichever
-        /// engine carries it out. Default: they may.
+        /// Permission for addresses that are not public, redirects included. A program that fetches
+        /// untrusted URLs refuses them. Recorded with each transfer, for any engine. Default:
+        /// allowed.
         public var privateAddresses: PrivateAddresses = .allow
         /// The program that is started with the events of the session. `nil` leaves the session
         /// with the host that it has.
@@ -40,21 +40,21 @@ extension BackgroundSession {
 
     /// The engine moves the bytes of a store; one process at a time is the engine.
     public enum Engine: Hashable, Sendable {
-        /// This process is the engine whenever no other process is: it takes over within a second
+        /// The process is the engine whenever no other process is: it takes over within a second
         /// when the other ends, however that ends, and makes room when its last session is
         /// invalidated or the process ends. It keeps to the limits of the user's configuration
         /// file.
         case automatic
-        /// This process never is: a daemon, `longhaul run` or another program has to be.
+        /// The process never is the engine: a daemon, `longhaul run` or another program has to be.
         case external
-        /// This process has to be the engine from the start: the session is refused (`conflict`)
+        /// The process has to be the engine from the start: the session is refused (`conflict`)
         /// while another process is.
         case inProcess
     }
 }
 
 extension TransferRequest {
-    /// Adds what a session says of all its transfers.
+    /// Adds the session's settings.
     mutating func fill(from configuration: BackgroundSession.Configuration) {
         if configuration.isDiscretionary, !saysDiscretionary.isSet {
             isDiscretionary = true
@@ -85,8 +85,8 @@ public struct Host: Hashable, Sendable {
     /// The absolute path of the program, and its arguments. No shell has a part in it.
     public var command: [String]
     /// The background tasks that may be submitted for the host. The counterpart of
-    /// `BGTaskSchedulerPermittedIdentifiers`. `nil`, the default, leaves the host with those that
-    /// it has; pending requests of tasks that are not among new ones are cancelled.
+    /// `BGTaskSchedulerPermittedIdentifiers`. `nil`, the default, leaves the host's list unchanged;
+    /// pending requests of tasks that are not among new ones are cancelled.
     public var permittedTaskIdentifiers: [String]?
 
     /// A host by its name and its program; recorded when a session or a scheduler is opened with

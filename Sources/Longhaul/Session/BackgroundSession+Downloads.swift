@@ -3,12 +3,12 @@ public import LonghaulCore
 internal import LonghaulPlatform
 
 extension BackgroundSession {
-    /// Asks for a file. When this returns, the request survives a power cut; the transfer goes on
-    /// whatever becomes of this process. Where the session has a download of the same URL to the
-    /// same file that has not completed, it is that one; if it had failed, it is tried again.
+    /// Requests a file. When this returns, the request survives a power cut; the transfer does not
+    /// depend on this process. Where the session has a download of the same URL to the same file
+    /// that has not completed, that one is returned; if it had failed, it is retried.
     ///
     /// - Parameters:
-    ///   - request: what it does not say is as the session's configuration has it.
+    ///   - request: unset options come from the session's configuration.
     ///   - file: where the file is to appear, whole, in one step. No existing file is replaced
     ///     unless the request's options say so.
     /// - Throws: `LonghaulError` a refusal (`invalidRequest`, `unsupported`, `conflict`,
@@ -65,7 +65,7 @@ extension BackgroundSession {
         }
     }
 
-    /// Completes a request with what the session says of all its transfers.
+    /// Completes a request with the session's settings.
     func completed(
         _ request: TransferRequest, _ path: String
     ) throws(LonghaulError) -> TransferRequest {

@@ -3,13 +3,12 @@ public import LonghaulCore
 internal import LonghaulStore
 
 extension BackgroundSession {
-    /// Events that have happened and were not acknowledged, then those that happen, see
-    /// ``SessionEvents``.
+    /// Unacknowledged events, then new ones as they happen, see ``SessionEvents``.
     ///
     /// Foreground transfers that a task awaits are not among them: the task gets their result.
     public var events: SessionEvents { SessionEvents(session: self) }
 
-    /// The event was dealt with and need not be told again, to this process or another. Durable
+    /// Marks the event as handled: it is not delivered again, to this process or another. Durable
     /// when this returns. Once more does no harm.
     ///
     /// - Throws: `LonghaulError` `sessionInvalidated`, `storeUnavailable`.
@@ -20,10 +19,9 @@ extension BackgroundSession {
         }
     }
 
-    /// All events of the session up to this one were dealt with.
+    /// Marks all events of the session up to this one as handled.
     ///
-    /// - Parameter sequence: The ``SessionEvent/sequence`` of the last one; `.max` = all that there
-    ///   are.
+    /// - Parameter sequence: The ``SessionEvent/sequence`` of the last one; `.max` = all.
     /// - Throws: `LonghaulError` `sessionInvalidated`, `storeUnavailable`; `invalidRequest` for
     ///   another number that no event has had yet.
     public func acknowledge(through sequence: Int64) async throws(LonghaulError) {

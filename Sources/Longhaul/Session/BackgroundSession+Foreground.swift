@@ -8,11 +8,11 @@ internal import LonghaulPlatform
 extension BackgroundSession {
     /// The content of a URL, in memory.
     ///
-    /// When the Swift task is cancelled, or the process dies, the transfer is *promoted*: it goes
-    /// on in the background, without another request while this process is the engine, and from the
-    /// bytes that are there else. It is then among ``tasks``, its event among ``events``, and its
-    /// file stays until it is moved, or the transfer is removed. A transfer that has ended by
-    /// the time of the cancellation is returned.
+    /// When the Swift task is cancelled, or the process dies, the transfer is *promoted*: it
+    /// continues in the background, without another request while this process is the engine, else
+    /// from the bytes received. It is then among ``tasks``, its event among ``events``, and its
+    /// file stays until it is moved, or the transfer is removed. A transfer that has ended by the
+    /// time of the cancellation is returned.
     ///
     /// An answer other than success throws; of a transfer that has failed nothing stays. Bodies
     /// that memory should not hold are better asked for with ``download(for:)``;
@@ -71,8 +71,8 @@ extension BackgroundSession {
         }
     }
 
-    /// Removes a transfer with what is left of its file. Its events are acknowledged first: they
-    /// could not be told without it.
+    /// Removes a transfer with the rest of its file. Its events are acknowledged first: they could
+    /// not be delivered without it.
     private func remove(_ id: TransferID) async throws(LonghaulError) {
         try await executor.change { queue throws(LonghaulError) in
             try queue.store.events.consume(id, forgetting: false, now: queue.now)

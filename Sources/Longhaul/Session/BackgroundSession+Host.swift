@@ -3,8 +3,8 @@ internal import LonghaulPlatform
 internal import LonghaulStore
 
 extension BackgroundSession {
-    /// Makes known, durably, what the configuration says of the session and its host, and attaches
-    /// this process to the host: as long as it is, its events are told here and it is not started.
+    /// Records the configuration's settings of the session and its host, and attaches this process
+    /// to the host: while attached, events are delivered here and the host is not started.
     func record() async throws(LonghaulError) -> HostAttachment? {
         let (session, configuration) = (identifier, configuration)
         return try await executor.change { queue throws(LonghaulError) in
@@ -67,12 +67,12 @@ extension Host {
 
 extension BackgroundSession {
     /// Asks `handler`, for as long as the session is open, whenever one of its transfers waits for
-    /// a word: its link has expired, or it is about to begin and the configuration says to ask.
-    /// Each need is told once to each process; a handler that throws leaves it as it is. A second
-    /// handler takes the place of the first.
+    /// input: its link has expired, or it is about to begin and the configuration requires asking.
+    /// Each need is reported once to each process; a handler that throws does not change it. A
+    /// second handler replaces the first.
     ///
-    /// Only transfers of a session with a host wait for a word; without one, those whose link has
-    /// expired fail, with their bytes kept.
+    /// Only transfers of a session with a host wait for input; without one, a transfer with an
+    /// expired link fails, with its bytes kept.
     public func onInputNeeded(
         _ handler: @escaping @Sendable (InputNeed) async throws -> InputReply
     ) {

@@ -2,12 +2,11 @@ public import FoundationEssentials
 public import LonghaulCore
 
 extension BackgroundSession {
-    /// Sends a file. When this returns, the request survives a power cut; the transfer goes on
-    /// whatever becomes of this process. The file has to stay as it is until the end, unless the
-    /// request asks for a snapshot (`TransferRequest.snapshot`); while one is copied, other calls
-    /// of the process's sessions wait. Where the
-    /// session has an upload of the same version of the file to the same URL that has not
-    /// completed, it is that one.
+    /// Sends a file. When this returns, the request survives a power cut; the transfer does not
+    /// depend on this process. The file must not change until the end, unless the request asks for
+    /// a snapshot (`TransferRequest.snapshot`); while one is copied, other calls of the process's
+    /// sessions wait. Where the session has an upload of the same version of the file to the same
+    /// URL that has not completed, that one is returned.
     ///
     /// - Throws: `LonghaulError` a refusal (`invalidRequest`, `unsupported`, `permission`);
     ///   `sessionInvalidated`, `storeUnavailable`. Then nothing is recorded.
@@ -18,10 +17,10 @@ extension BackgroundSession {
         return UploadTask(task.id, self)
     }
 
-    /// Sends a file and waits for the answer; its body is at most 64 KiB of what came.
+    /// Sends a file and waits for the answer; at most 64 KiB of its body are kept.
     ///
     /// When the Swift task is cancelled, or the process dies, the transfer is *promoted*, as
-    /// ``data(for:)`` is: it goes on in the background, and its event is among ``events``.
+    /// ``data(for:)`` is: it continues in the background, and its event is among ``events``.
     ///
     /// - Throws: `LonghaulError` of the transfer, or a refusal, as ``upload(_:with:)``;
     ///   `CancellationError` when it was promoted.

@@ -3,7 +3,7 @@ public import LonghaulCore
 internal import LonghaulStore
 internal import Synchronization
 
-/// A named group of transfers that outlives the process: what is asked of it is carried out by the
+/// A named group of transfers that outlives the process: its requests are carried out by the
 /// engine, in this process or another, across crashes, reboots and network changes.
 ///
 /// A session is re-created with its identifier after a restart and finds its tasks and its events.
@@ -25,9 +25,9 @@ public final class BackgroundSession: Sendable {
     let inputs: InputWatch
     private let attachment = Mutex<HostAttachment?>(nil)
 
-    /// Opens the session, and makes it if there is none of that name.
+    /// Opens the session, and creates it if missing.
     ///
-    /// - Throws: `storeUnavailable`; `invalidRequest` for a name that is none; `conflict` when the
+    /// - Throws: `storeUnavailable`; `invalidRequest` for an invalid name; `conflict` when the
     ///   session belongs to another host, or when ``Engine/inProcess`` was asked for and another
     ///   process is the engine.
     public init(
@@ -112,8 +112,8 @@ public final class BackgroundSession: Sendable {
 
     // MARK: - Tasks
 
-    /// The downloads that the session has: those that have not ended, and those that have ended
-    /// without their event having been acknowledged. In the order in which they were asked for.
+    /// Downloads of the session that have not ended, or whose event is not acknowledged, in the
+    /// order of their requests.
     ///
     /// - Throws: `LonghaulError` `sessionInvalidated`, `storeUnavailable`.
     public var tasks: [DownloadTask] {
@@ -163,11 +163,11 @@ public final class BackgroundSession: Sendable {
     // MARK: - The end
 
     /// Leaves the session. When this returns, no thread and no descriptor of it is left, and if
-    /// this process was the engine and has no other session there, another may be. What was waited
-    /// for throws `sessionInvalidated`, as does every later call, also of its tasks and while the
+    /// this process was the engine and has no other session there, another may be. Pending waits
+    /// throw `sessionInvalidated`, as does every later call, also of its tasks and while the
     /// process has other sessions of the store.
     ///
-    /// - Parameter cancelling: also ends all its transfers. Otherwise they go on: with the next
+    /// - Parameter cancelling: also ends all its transfers. Otherwise they continue with the next
     ///   engine, here or elsewhere.
     /// - Throws: `LonghaulError` `storeUnavailable` when the transfers could not be cancelled; the
     ///   session is left all the same.

@@ -13,12 +13,12 @@ public struct DownloadTask: Sendable, Identifiable {
         self.session = session
     }
 
-    /// How it goes, from now to its end.
+    /// Progress from now to the transfer's end.
     public var progress: ProgressUpdates {
         ProgressUpdates(executor: session.executor, id: id)
     }
 
-    /// The file, as soon as it is there, whole and durable.
+    /// The file, once it exists, whole and durable.
     ///
     /// Throws the transfer's `LonghaulError` when it has failed or was cancelled, by any process.
     /// Cancelling the Swift task ends the wait (`CancellationError`), not the transfer.
@@ -41,7 +41,7 @@ public struct DownloadTask: Sendable, Identifiable {
         }
     }
 
-    /// Why it is not running, and what is to be expected: what `longhaul why` tells.
+    /// Wait reasons and forecast, as `longhaul why` shows them.
     public var explanation: TransferExplanation {
         get async throws(LonghaulError) {
             try session.executor.checkOpen()
@@ -66,8 +66,8 @@ public struct DownloadTask: Sendable, Identifiable {
         try await change { queue, id throws(LonghaulError) in try queue.pause(.ids([id])) }
     }
 
-    /// Lets it go on; one that has failed is tried again from the bytes that are kept, and one that
-    /// waits out a back-off now.
+    /// Resumes the transfer; a failed one is retried from the bytes that are kept, and one that
+    /// waits for a back-off is tried now.
     ///
     /// - Throws: `LonghaulError` `noSuchTransfer`; `conflict` when it was cancelled;
     ///   `sessionInvalidated`, `storeUnavailable`.
@@ -85,7 +85,7 @@ public struct DownloadTask: Sendable, Identifiable {
         }
     }
 
-    /// Takes up again what has failed or was cancelled, from the bytes that are kept.
+    /// Retries a failed or cancelled transfer from the bytes that are kept.
     ///
     /// - Throws: `LonghaulError` `noSuchTransfer`; `conflict` while another transfer has its
     ///   destination, or when its deadline is over; `sessionInvalidated`, `storeUnavailable`.
@@ -97,7 +97,7 @@ public struct DownloadTask: Sendable, Identifiable {
     /// same file. One that has failed then waits for ``resume()``.
     ///
     /// - Throws: `LonghaulError` `noSuchTransfer`; `conflict` when it is completed;
-    ///   `invalidRequest` for a URL that is none; `sessionInvalidated`, `storeUnavailable`.
+    ///   `invalidRequest` for an invalid URL; `sessionInvalidated`, `storeUnavailable`.
     public func replaceURL(_ url: URL) async throws(LonghaulError) {
         let id = id
         try await session.executor.change { queue throws(LonghaulError) in
@@ -123,13 +123,13 @@ public struct DownloadTask: Sendable, Identifiable {
     }
 }
 
-/// Why a transfer is not running, and what is to be expected of it.
+/// A transfer's wait reasons and forecast.
 public struct TransferExplanation: Sendable {
     /// The state of the transfer.
     public var state: TransferState
     /// Each condition that holds it; empty while it runs and when it has ended.
     public var waitingFor: [WaitReason]
-    /// The outlook, as far as it can be told.
+    /// The forecast, as far as known.
     public var forecast: Forecast
 }
 

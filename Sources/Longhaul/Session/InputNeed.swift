@@ -19,10 +19,11 @@ public struct InputNeed: Sendable {
 
 /// The answer to a need.
 public enum InputReply: Sendable {
-    /// Goes on unchanged: a delayed transfer begins, one whose link has expired is tried once more.
+    /// Continues unchanged: a delayed transfer begins, one whose link has expired is tried once
+    /// more.
     case `continue`
-    /// Goes on with the URL and the header fields of this request. The bytes are kept if the server
-    /// proves that it has the same file.
+    /// Continues with the URL and the header fields of this request. The bytes are kept if the
+    /// server proves that it has the same file.
     case use(TransferRequest)
     /// Ends the transfer; its part file is deleted.
     case cancel

@@ -55,7 +55,7 @@ final class InputWatch: Sendable {
             let open = try? await executor.perform { context throws(LonghaulError) in
                 try context.queue.store.questions.openNeeds(of: session, now: context.queue.now)
             }
-            // While the store cannot be read, what was asked stays asked.
+            // While the store cannot be read, reported needs stay recorded.
             if let open { requested.formIntersection(open.map(\.event)) }
             for need in open ?? [] where requested.insert(need.event).inserted {
                 let question = InputNeed(

@@ -20,7 +20,7 @@ public struct SessionEvent: Sendable {
         public static let transferFailed = Kind(rawValue: "transferFailed")
         /// A command or the program ended it.
         public static let transferCancelled = Kind(rawValue: "transferCancelled")
-        /// The server's file had changed: it begins anew. No end.
+        /// The server's file had changed: the transfer restarts. Not an end.
         public static let transferRestarted = Kind(rawValue: "transferRestarted")
         /// The transfer waits for a new URL, credentials or a word. No end.
         public static let transferNeedsInput = Kind(rawValue: "transferNeedsInput")
@@ -34,8 +34,7 @@ public struct SessionEvent: Sendable {
         public static let hostChanged = Kind(rawValue: "hostChanged")
     }
 
-    /// The number of the event, larger than that of any earlier one: the order in which things
-    /// happened.
+    /// The number of the event, larger than that of any earlier one: the order of the events.
     public var sequence: Int64
     /// The kind of the event.
     public var kind: Kind

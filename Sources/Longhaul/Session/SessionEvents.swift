@@ -10,7 +10,7 @@ public struct SessionEvents: AsyncSequence, Sendable {
 
     let session: BackgroundSession
 
-    /// Begins at the first event that is not acknowledged by now.
+    /// Begins at the first unacknowledged event.
     public func makeAsyncIterator() -> Iterator {
         Iterator(session: session)
     }
@@ -39,7 +39,7 @@ public struct SessionEvents: AsyncSequence, Sendable {
                     after: cursor, limit: Limits.sessionEventsPerRead)
                 cursor = read.last ?? cursor
                 page = read.events[...]
-                // All that was read may have been for other sessions.
+                // All events read may have been for other sessions.
                 if read.last == nil { try await session.executor.changed(since: edition) }
             }
         }

@@ -2,16 +2,16 @@ package import FoundationEssentials
 package import LonghaulCore
 internal import Synchronization
 
-/// A launch in a simulated world: the program is a Swift task of this process, and what follows
-/// from that task. It has what a process would have: an environment and standard input, lines on
-/// standard output, SIGTERM, and an exit status.
+/// A launch in a simulated world: the program is a Swift task of this process, with its child
+/// tasks. Like a process it has an environment and standard input, lines on standard output,
+/// SIGTERM, and an exit status.
 package final class SimulatedLaunch: Sendable {
     /// The launch that the current task belongs to.
     @TaskLocal package static var current: SimulatedLaunch?
 
     package let launch: BackgroundLaunch
     package let waits = SimulatedWaits()
-    /// Returns when so many seconds have passed in the world.
+    /// Returns when the seconds have passed in the world.
     let sleep: @Sendable (_ seconds: Double) async throws -> Void
     private let result: @Sendable (_ task: String, TaskResult) -> Void
     private let state = Mutex(State())
@@ -24,8 +24,8 @@ package final class SimulatedLaunch: Sendable {
     /// - Parameters:
     ///   - environment: Variables of the launch.
     ///   - input: JSON Lines.
-    ///   - sleep: Returns when so many seconds have passed in the world.
-    ///   - result: Told what the program says of a task.
+    ///   - sleep: Returns when the seconds have passed in the world.
+    ///   - result: Called with the program's result of a task.
     package init?(
         environment: [String: String], input: Data,
         sleep: @escaping @Sendable (_ seconds: Double) async throws -> Void,

@@ -1,9 +1,9 @@
 public import LonghaulCore
 
-/// How far a transfer is, at one moment.
+/// Progress of a transfer at one moment.
 public struct TransferProgress: Hashable, Sendable {
-    /// Bytes that are there and count towards the file. Goes down only when the server changed the
-    /// file and it has to start anew.
+    /// Bytes that are there and count towards the file. Decreases only when the file has changed on
+    /// the server and the transfer restarts.
     public var bytesDone: Int64
     /// `nil` while the size is unknown.
     public var bytesTotal: Int64?
@@ -27,7 +27,7 @@ public struct TransferProgress: Hashable, Sendable {
 }
 
 /// The progress of one transfer: its state at once, then each change, at most ten in a second. Ends
-/// after the state in which the transfer ended, whether it was completed or not.
+/// after the transfer's final state, completed or not.
 ///
 /// Costs nothing while the transfer waits; while it runs, one look at shared memory for each value.
 /// Any number may be iterated. A cancelled task makes it throw `CancellationError`.
@@ -38,7 +38,7 @@ public struct ProgressUpdates: AsyncSequence, Sendable {
     let executor: SessionExecutor
     let id: TransferID
 
-    /// Begins with the state as it is now.
+    /// Begins with the present state.
     public func makeAsyncIterator() -> Iterator {
         Iterator(executor: executor, id: id)
     }

@@ -13,7 +13,8 @@ public struct UploadTask: Sendable, Identifiable {
     /// The number that the command prints and takes.
     public var id: TransferID { task.id }
 
-    /// How it goes, from now to its end. What counts as done is what the server has acknowledged.
+    /// Progress from now to the transfer's end. Only bytes acknowledged by the server count as
+    /// done.
     public var progress: ProgressUpdates { task.progress }
 
     /// The server's answer, as soon as it has the whole file.
@@ -30,7 +31,7 @@ public struct UploadTask: Sendable, Identifiable {
         get async throws(LonghaulError) { try await task.transfer }
     }
 
-    /// Why it is not running, and what is to be expected: what `longhaul why` tells.
+    /// Wait reasons and forecast, as `longhaul why` shows them.
     public var explanation: TransferExplanation {
         get async throws(LonghaulError) { try await task.explanation }
     }
@@ -45,8 +46,7 @@ public struct UploadTask: Sendable, Identifiable {
     /// - Throws: `LonghaulError` as there.
     public func resume() async throws(LonghaulError) { try await task.resume() }
 
-    /// Ends it; its event follows. What the server has of it is deleted there, where its protocol
-    /// can.
+    /// Ends it; its event follows. The server's part of it is deleted, where the protocol can.
     ///
     /// - Throws: `LonghaulError` as ``DownloadTask/cancel(keepingBytes:)``.
     public func cancel() async throws(LonghaulError) { try await task.cancel() }

@@ -1,6 +1,6 @@
 public import LonghaulCore
 
-/// The kind of process that is the engine: a service, a command, a program of its own.
+/// The kind of process that is the engine: a service, a command, another program.
 public enum EngineMode: String, Sendable, CaseIterable {
     /// `longhaul daemon`.
     case daemon
@@ -16,7 +16,7 @@ public enum EngineMode: String, Sendable, CaseIterable {
     case serve
 }
 
-/// How an engine works, and when it leaves by itself.
+/// Limits of an engine, and when it leaves by itself.
 public struct EngineOptions: Sendable {
     /// The kind of process; shown by `status`.
     public var mode: EngineMode
@@ -37,20 +37,20 @@ public struct EngineOptions: Sendable {
     public var onlyDiscretionary: Bool?
     /// When another process is the engine: wait until it ends, and take over.
     public var waitsForLease = false
-    /// Called, on a thread of its own, where the engine is to leave and has not left
-    /// ``leavingSeconds`` later, because a disk does not answer. To end the process then costs no
-    /// byte: it is what `kill -9` does.
+    /// Called, on a separate thread, when the engine has not left ``leavingSeconds`` after it
+    /// should have, because a disk does not answer. Ending the process then costs no byte, like
+    /// `kill -9`.
     public var onOverdue: (@Sendable () -> Void)?
     /// Called, on the engine's thread, for each transfer, host and task that fails. It must return
     /// soon.
     public var onFailure: (@Sendable (EngineFailure) -> Void)?
-    /// SIGUSR2 calls this on a thread of its own. `true` = the engine checkpoints everything, gives
-    /// up the lease, and executes the program that is installed by now, with the same arguments and
-    /// process id; `false` = the engine goes on. `nil` = the signal is not caught.
+    /// SIGUSR2 calls this on a separate thread. `true` = the engine checkpoints everything, gives
+    /// up the lease, and executes the program installed now, with the same arguments and process
+    /// id; `false` = the engine continues. `nil` = the signal is not caught.
     package var onHandOver: (@Sendable () -> Bool)?
-    /// How long an engine is given to leave: half a minute.
+    /// Time for an engine to leave: half a minute.
     public static let leavingSeconds: Double = Limits.leavingSeconds
-    /// How much it does at a time. Default: without a bound on the rate.
+    /// Limits of concurrency and rate. Default: without a bound on the rate.
     public var limits = EngineLimits()
 
     /// An engine that works until it is stopped.
@@ -63,12 +63,12 @@ public struct EngineOptions: Sendable {
 public struct EngineLimits: Hashable, Sendable {
     /// Transfers that move bytes at the same time, 1…64.
     public var running = Limits.runningTransfers
-    /// Requests to one origin at the same time, 1…64, whatever the protocol; `nil` = 6 connections,
+    /// Requests to one origin at the same time, 1…64, for every protocol; `nil` = 6 connections,
     /// and over HTTP/2 one connection with up to 64 streams.
     public var perOrigin: Int?
-    /// How fast all transfers together may be.
+    /// Rate limits of all transfers together.
     public var rates = RatePlan()
-    /// How long it keeps what has ended.
+    /// Retention of ended transfers.
     public var retention = Retention()
 
     /// The defaults.
@@ -110,11 +110,11 @@ public struct EngineSummary: Sendable {
     public var failed: Int
     /// Launches of hosts that failed.
     public var hostsFailed = 0
-    /// Transfers that have not ended, whatever they wait for.
+    /// Transfers that have not ended.
     public var left: Int
     /// Body bytes received.
     public var bytes: Int64
-    /// How long it held the lease.
+    /// Seconds that it held the lease.
     public var seconds: Double
     /// Why it left.
     public var stoppedBy: StoppedBy

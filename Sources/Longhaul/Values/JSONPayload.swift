@@ -89,7 +89,7 @@ public enum JSONPayload: Hashable, Sendable {
 extension JSONPayload: Codable {
     /// Reads any JSON value.
     ///
-    /// - Throws: What the decoder says of a value that is none.
+    /// - Throws: The decoder's error for a value that is not JSON.
     public init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()
         if value.decodeNil() {
@@ -109,9 +109,9 @@ extension JSONPayload: Codable {
         }
     }
 
-    /// Writes the value as it is.
+    /// Writes the value.
     ///
-    /// - Throws: What the encoder says.
+    /// - Throws: The encoder's error.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {

@@ -15,7 +15,7 @@ extension LonghaulError {
         return curlCode.map { .curl(code: $0) }
     }
 
-    /// True if `resume` and `retry` go on from bytes that are kept.
+    /// True if `resume` and `retry` continue from bytes that are kept.
     public var areBytesKept: Bool { bytesKept > 0 }
 }
 

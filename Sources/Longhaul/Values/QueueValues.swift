@@ -2,11 +2,11 @@ public import LonghaulCore
 
 /// The transfers that a change is about.
 public enum TransferSelection: Sendable {
-    /// These, in this order.
+    /// The transfers of the ids, in this order.
     case ids([TransferID])
     /// All transfers of the session of this name.
     case session(String)
-    /// All that the change applies to.
+    /// All transfers to which the change applies.
     case all
 }
 
@@ -19,9 +19,9 @@ public struct ChangeOutcome: Sendable {
     /// Why nothing was changed although nothing is wrong.
     public var remark: Remark?
 
-    /// Why a transfer was left as it is.
+    /// The reason why a transfer was not changed.
     public enum Remark: Hashable, Sendable {
-        /// The transfer was to go on, and its file is there.
+        /// The transfer was to be resumed, and is completed.
         case isCompleted
         /// `retry` of many: a newer one has replaced it (`--on-duplicate replace`).
         case replaced(by: TransferID)
@@ -48,7 +48,7 @@ public struct TransferFilter: Sendable {
 
 /// An entry of the event log.
 public struct EventRecord: Sendable {
-    /// The order in which things happened; never used again.
+    /// The order of the events; a number is never reused.
     public var sequence: Int64
     /// When it was recorded.
     public var at: Timestamp
@@ -62,15 +62,16 @@ public struct EventRecord: Sendable {
     public var detail: String?
     /// `nil` = it waits.
     public var acknowledgedAt: Timestamp?
-    /// The transfer as it is now, not as it was then; `nil` when the event is about its session,
-    /// when the transfer was removed since, and where the events of one transfer are read.
+    /// The transfer's present record, not the record at that time; `nil` when the event is about
+    /// its session, when the transfer was removed since, and where the events of one transfer are
+    /// read.
     public var transfer: Transfer?
     /// Absolute path of the transfer's file; it stays when the transfer is removed. `nil` when the
     /// event is about its session.
     public var path: String?
 }
 
-/// How the queue is doing, at one moment.
+/// The state of the queue at one moment.
 public struct QueueStatus: Sendable {
     /// The process that is the engine.
     public struct Engine: Sendable {
@@ -91,7 +92,7 @@ public struct QueueStatus: Sendable {
     public var counts: [TransferState: Int]
     /// Hosts whose last launch failed.
     public var hostsFailed = 0
-    /// The names of those that are no jobs.
+    /// The names of failing hosts that are not jobs.
     public var failingHosts: [String] = []
     /// The names of jobs whose last run failed.
     public var failingJobs: [String] = []
@@ -99,6 +100,6 @@ public struct QueueStatus: Sendable {
     public var bytesPerSecond: Double
     /// When the engine acts next by itself; `nil` = not known, or none runs.
     public var nextWake: Timestamp?
-    /// The configuration file that commands and new engines go by; `nil` = there is none.
+    /// The configuration file of commands and new engines; `nil` = no file.
     public var configuration: String?
 }

@@ -1,13 +1,13 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// The transfers that an engine moves, apart from those that it has only made ready: these wait for
-/// a connection, as do all that it has not begun.
+/// The transfers that an engine moves. Transfers that it has only prepared wait for a connection,
+/// as do transfers not yet begun.
 struct RunningView {
     var counts = RunningCounts()
-    /// How many transfers the store calls running that wait.
+    /// Number of waiting transfers that the store calls running.
     var surplus = 0
-    /// Fetches that were made ready and have a place by now.
+    /// Prepared fetches that have a connection.
     private var begun: Set<FetchID> = []
 
     static let nothing = RunningView()

@@ -1,7 +1,6 @@
 public import LonghaulCore
 
-/// The changes that `set` can make. `nil` = leave as it is; `.some(nil)` takes an optional value
-/// away.
+/// The changes that `set` can make. `nil` = unchanged; `.some(nil)` unsets an optional value.
 public struct TransferChange: Equatable, Sendable {
     /// Another URL of the same file (BITS: `SetRemoteName`). Bytes are kept if the server proves
     /// that it has the same file. Of an upload: where it goes; `s3:` URLs are taken as when it is

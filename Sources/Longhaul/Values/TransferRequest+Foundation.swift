@@ -44,8 +44,8 @@ extension TransferRequest {
         set { changeUpload { $0.uploadProtocol = newValue } }
     }
 
-    /// The upload sends the file as it is when the request is recorded, even if it changes later.
-    /// Default `false`. See `UploadOptions.snapshot`.
+    /// The upload sends a snapshot of the file, made when the request is recorded. Default `false`.
+    /// See `UploadOptions.snapshot`.
     public var snapshot: Bool {
         get { options.upload?.snapshot ?? false }
         set { changeUpload { $0.snapshot = newValue } }

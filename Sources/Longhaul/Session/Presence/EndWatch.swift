@@ -10,7 +10,7 @@ struct EndWatch {
     /// another log.
     private var log: Int64?
     private var edition: UInt64 = 0
-    /// Looked at one by one whatever the log says.
+    /// Examined one by one, regardless of the log.
     private var unseen: Set<TransferID> = []
 
     mutating func rest() {
@@ -18,7 +18,7 @@ struct EndWatch {
         unseen.removeAll()
     }
 
-    /// The store was replaced: whatever is waited for is looked at anew.
+    /// The store was replaced: all awaited transfers are examined again.
     mutating func forgetLog() {
         log = nil
     }

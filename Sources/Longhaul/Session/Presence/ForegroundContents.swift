@@ -42,8 +42,7 @@ struct ForegroundContents {
     /// Files of this name are read by ``read(of:at:)`` alone.
     static let prefix = "data-"
 
-    /// Deletes the contents of which a process that was killed forgot the transfer, and not the
-    /// file.
+    /// Deletes contents whose transfer a killed process has removed, but not the file.
     ///
     /// Safe beside any process: a transfer is recorded before its file comes into being, names are
     /// never used again, and one without a transfer was read already. Another process that

@@ -1,8 +1,8 @@
 internal import LonghaulCore
 internal import Synchronization
 
-/// The access of a session to its store. It ends with the session, whatever other sessions the
-/// process has of the store: calls that wait throw then, as does every later call.
+/// The access of a session to its store. It ends with the session, even if the process has other
+/// sessions of the store: calls that wait throw then, as does every later call.
 final class SessionExecutor: Sendable {
     private let executor: StoreExecutor
     private let state = Mutex(State.open)

@@ -22,7 +22,7 @@ package final class SharedStore: Sendable {
         self.executor = executor
     }
 
-    /// The presence of this process at the store, made if there is none. Blocks.
+    /// The presence of this process at the store, created if missing. Blocks.
     static func enter(_ directory: String?) throws(LonghaulError) -> SharedStore {
         let directory = try StateDirectory.ofQueue(directory)
         if let there = retained(directory, else: nil) { return there }
@@ -69,11 +69,10 @@ package final class SharedStore: Sendable {
         }
     }
 
-    /// Returns when the waiters of this process at that store were told of all that is committed by
-    /// now.
+    /// Returns when the waiters of this process at that store were notified of all present commits.
     package static func settle(in directory: String) async {
         guard let there = open.withLock({ $0[ExactText(directory)] }) else { return }
-        // The waiters are told after the jobs of a round.
+        // The waiters are notified after the jobs of a round.
         for _ in 0..<2 {
             try? await there.executor.perform { _ throws(LonghaulError) in }
         }
@@ -137,7 +136,7 @@ package final class SharedStore: Sendable {
     func isAwaited(_ id: TransferID) -> Bool { state.withLock { $0.awaited.contains(id) } }
 }
 
-/// Calls that may block for long, on a thread of their own: Swift's shared threads are few.
+/// Calls that may block for long, on a separate thread: Swift's shared threads are few.
 enum Blocking {
     static func run<Value: Sendable>(
         _ body: @escaping @Sendable () throws(LonghaulError) -> Value

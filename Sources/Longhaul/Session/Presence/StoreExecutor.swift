@@ -81,7 +81,7 @@ final class StoreExecutor: Sendable {
 
     // MARK: - Callers
 
-    /// Runs `body` on the executor's thread, after all that was asked for before.
+    /// Runs `body` on the executor's thread, after all earlier jobs.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (StoreContext) throws(LonghaulError) -> Value
     ) async throws(LonghaulError) -> Value {
@@ -94,7 +94,7 @@ final class StoreExecutor: Sendable {
         return try result.get()
     }
 
-    /// The same for what changes the store, which the waiters here are told of, too.
+    /// The same for a change of the store; the waiters here are notified, too.
     func change<Value: Sendable>(
         _ body: @escaping @Sendable (TransferQueue) throws(LonghaulError) -> Value
     ) async throws(LonghaulError) -> Value {
@@ -107,7 +107,7 @@ final class StoreExecutor: Sendable {
     /// A number that is raised whenever the store may have changed.
     var edition: UInt64 { state.withLock { $0.edition } }
 
-    /// Waits until the store may have changed since `edition`, or so many seconds.
+    /// Waits until the store may have changed since `edition`, or until the seconds have passed.
     ///
     /// - Parameter session: The wait ends with it; `nil` = with the executor.
     func changed(
@@ -171,7 +171,7 @@ final class StoreExecutor: Sendable {
         for continuation in ends { continuation.resume(throwing: StoreExecutor.closed) }
     }
 
-    /// Ends the thread after what was asked for, and closes the store. The waiters are told.
+    /// Ends the thread after the pending jobs, and closes the store. The waiters are notified.
     func close() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
@@ -313,7 +313,7 @@ final class BoardGlance {
         machine = queue.machine
     }
 
-    /// How far each running fetch is; empty when no engine runs.
+    /// Progress of each running fetch; empty when no engine runs.
     func read() -> [FetchID: BoardReader.Live] {
         let now = machine.now().monotonic
         if let taken, now - taken < Limits.boardValidSeconds { return live }

@@ -1,8 +1,8 @@
 internal import LonghaulCore
 internal import Synchronization
 
-/// Tasks that are suspended until something has come true, each of which may be cancelled at any
-/// time, before it was suspended included.
+/// Tasks that are suspended until a condition is true. Each may be cancelled at any time, even
+/// before it was suspended.
 struct WaiterList<Wait: Sendable, Value>: Sendable {
     typealias Continuation = CheckedContinuation<Value, any Error>
 
@@ -63,7 +63,7 @@ struct ChangeWait: Sendable {
     /// The edition that the caller has seen.
     let since: UInt64
     let until: Instant?
-    /// Whose wait it is; `nil` = no session's.
+    /// The waiting session; `nil` = no session.
     let session: SessionExecutor?
 
     func isOver(at edition: UInt64, _ now: Instant) -> Bool {
@@ -78,8 +78,8 @@ struct EndWait: Sendable {
     let session: SessionExecutor
 }
 
-/// How many Swift tasks of a launch in a simulated world wait for that world: for the store, or for
-/// a moment. While one does, the world may go on.
+/// Number of Swift tasks of a launch in a simulated world that wait for that world: for the store,
+/// or for a moment. While one does, the world may proceed.
 package final class SimulatedWaits: Sendable {
     /// The waits of the launch that the current task belongs to.
     @TaskLocal package static var current: SimulatedWaits?
@@ -95,8 +95,8 @@ package final class SimulatedWaits: Sendable {
 
     package init() {}
 
-    /// True if some of the launch goes on without the world. If its tasks are completed later,
-    /// their computing until then cannot be seen, and has a moment to begin a wait of its own.
+    /// True if a part of the launch proceeds without the world. If its tasks are completed later,
+    /// their computing until then cannot be seen, and has a moment to begin another wait.
     package var areComputing: Bool {
         state.withLock { state in
             if state.waits > 0 { return false }
