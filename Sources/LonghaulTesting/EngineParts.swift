@@ -47,7 +47,7 @@ final class EngineParts: Sendable {
         self.lock = lock
     }
 
-    /// Takes over what an engine before has left.
+    /// Takes over from an earlier engine.
     func engine(
         _ wire: SimulatedWire, _ hosts: SimulatedHosts, now: Moment
     ) throws(LonghaulError) -> Engine {
@@ -69,7 +69,7 @@ final class EngineParts: Sendable {
         return engine
     }
 
-    /// Returns the outcomes of the disk, once it has done all that was ordered.
+    /// Returns the outcomes of the disk, once all orders are done.
     func settleDisk() -> [EngineInput] {
         workers.drain()
         return outcomes.withLock { outcomes in

@@ -1,14 +1,14 @@
 public import LonghaulCore
 internal import Synchronization
 
-/// The power supply, the network and the user of a simulated machine. What is set holds from the
-/// next ``SimulatedWorld/advance(by:)`` on.
+/// The power supply, the network and the user of a simulated machine. Changes apply from the next
+/// ``SimulatedWorld/advance(by:)`` on.
 public final class SimulatedConditions: Sendable {
     /// Source of the machine's power.
     public enum Power: Hashable, Sendable {
         /// Mains power.
         case external
-        /// The battery, with what is left of its charge, 0…100.
+        /// The battery, with its charge in percent, 0…100.
         case battery(percent: Int)
     }
 
@@ -50,7 +50,7 @@ public final class SimulatedConditions: Sendable {
         set { change { $0.isIdle = newValue } }
     }
 
-    /// True if the machine is told to save power; `false` at first.
+    /// True if the machine is set to save power; `false` at first.
     public var savesPower: Bool {
         get { state.withLock { $0.savesPower } }
         set { change { $0.savesPower = newValue } }

@@ -45,7 +45,7 @@ final class SimulatedHosts: HostPort {
 
     var records: [SimulatedWorld.Launch] { state.withLock { $0.records } }
 
-    /// True if some of it goes on without the world.
+    /// True if a part of it proceeds without the world.
     var areComputing: Bool {
         state.withLock { state in
             state.running.values.contains { $0.task != nil && $0.launch.waits.areComputing }
@@ -59,7 +59,7 @@ final class SimulatedHosts: HostPort {
         }
     }
 
-    /// Makes what was ordered.
+    /// Carries out the orders.
     func carryOut() {
         let orders = state.withLock { state in
             defer { state.orders = [] }
@@ -71,7 +71,7 @@ final class SimulatedHosts: HostPort {
         }
     }
 
-    /// The engine was killed. What runs goes on; what had not begun is gone.
+    /// The engine was killed. Running launches continue; orders not begun are lost.
     func crash() {
         state.withLock { state in
             state.orders = []
@@ -80,7 +80,7 @@ final class SimulatedHosts: HostPort {
         }
     }
 
-    /// The machine goes down, with all that runs on it.
+    /// The machine stops, with all running hosts.
     func end() {
         let tasks = state.withLock { state in
             defer { state.running = [:] }

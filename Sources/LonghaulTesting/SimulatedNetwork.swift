@@ -2,20 +2,20 @@ public import FoundationEssentials
 internal import LonghaulCore
 internal import Synchronization
 
-/// The servers of a simulated world. They are asked in virtual time, without a socket.
+/// The servers of a simulated world. Requests take virtual time and no socket.
 ///
-/// What is served knows ranges and conditions (RFC 9110, sections 13 and 14). An address that
-/// nothing is served at answers with 404.
+/// Served files support ranges and conditions (RFC 9110, sections 13 and 14). Other addresses
+/// answer with 404.
 public final class SimulatedNetwork: Sendable {
     /// A fault of one request.
     public enum Fault: Hashable, Sendable {
-        /// The connection breaks after so many bytes of the body.
+        /// The connection breaks after this number of bytes of the body.
         case cut(after: Int)
         /// Nothing accepts the connection.
         case refuse
-        /// The server says nothing more after so many bytes of the body.
+        /// The server falls silent after this number of bytes of the body.
         case stall(after: Int)
-        /// This answer, with `Retry-After` in seconds if it is not `nil`.
+        /// The status is answered, with `Retry-After` in seconds if it is not `nil`.
         case status(Int, retryAfter: Int? = nil)
     }
 
@@ -27,7 +27,7 @@ public final class SimulatedNetwork: Sendable {
         public var method: String
         /// The URL of the request.
         public var url: URL
-        /// The header fields, without those that every request has.
+        /// The header fields, except the ones common to all requests.
         public var headers: [String: String]
         /// The body that an upload has sent.
         public var body: Data?
@@ -56,7 +56,7 @@ public final class SimulatedNetwork: Sendable {
         self.clock = clock
     }
 
-    /// Serves a file from now on, in the place of what was served at the address before.
+    /// Serves a file from now on, in place of an earlier one at the address.
     ///
     /// - Parameters:
     ///   - url: Without a fragment.

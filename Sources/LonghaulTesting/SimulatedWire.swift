@@ -22,9 +22,9 @@ final class SimulatedWire: WirePort {
         var phase = Phase.queued
         /// The rest of the answer's body.
         var body: ArraySlice<UInt8> = []
-        /// The body breaks off after so many bytes more.
+        /// The body breaks off after this number of further bytes.
         var cutAfter: Int?
-        /// The server falls silent after so many bytes more.
+        /// The server falls silent after this number of further bytes.
         var silentAfter: Int?
         var plan: BodyPlan?
         var stopAt: Int64?
@@ -113,7 +113,7 @@ final class SimulatedWire: WirePort {
 
     // MARK: - For the world
 
-    /// All that has happened since the last call.
+    /// All facts since the last call.
     func takeFacts() -> [WireFact] {
         state.withLock { state in
             defer { state.facts = [] }
@@ -179,7 +179,7 @@ final class SimulatedWire: WirePort {
 
     // MARK: -
 
-    /// Admits requests in the order in which they came, as far as there are connections.
+    /// Admits requests in the order of their arrival, as far as there are connections.
     private func admit(_ state: inout State) {
         let now = clock.now.monotonic
         var used: [String: Int] = [:]

@@ -3,13 +3,13 @@ internal import LonghaulCore
 internal import LonghaulEngine
 internal import LonghaulStore
 
-/// How time passes.
+/// Passing of time.
 extension SimulatedWorld {
-    /// Lets so many seconds pass: everything happens that was due, in its order. With 0, what is
-    /// due at this moment. Returns when all of it has happened, what hosts do among it.
+    /// Lets the seconds pass: all due events happen, in their order. With 0, the ones due at this
+    /// moment. Returns when all have happened, with the work of the hosts.
     ///
     /// - Throws: `conflict` when it is called while another call runs; `timedOut` when a host has
-    ///   computed for a minute of real time; what ends an engine.
+    ///   computed for a minute of real time; the error that ends an engine.
     public func advance(by seconds: Double) async throws {
         if isAdvancing {
             throw LonghaulError(.conflict, "the world is advancing already")
@@ -30,7 +30,7 @@ extension SimulatedWorld {
         }
     }
 
-    /// All that happens at this moment.
+    /// All events of this moment.
     private func settle() async throws {
         noteConditions()
         var turns = 0
@@ -122,7 +122,7 @@ extension SimulatedWorld {
     }
 }
 
-/// The conditions that an engine was told.
+/// The conditions last reported to an engine.
 struct ToldConditions {
     /// The conditions that it is interested in.
     var interest = ConditionNeeds()

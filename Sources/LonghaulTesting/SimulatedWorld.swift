@@ -6,7 +6,7 @@ internal import LonghaulPlatform
 internal import LonghaulStore
 internal import Synchronization
 
-/// A machine with a queue, an engine, servers and hosts, in which time passes only when a test says
+/// A machine with a queue, an engine, servers and hosts, whose time passes only when a test says
 /// so. Sessions and schedulers that are opened with its ``configuration`` belong to it; they, the
 /// engine, the store and the part files are the real ones. Clock, conditions, network and processes
 /// are not: nothing waits, and no socket is opened.
@@ -18,11 +18,11 @@ internal import Synchronization
 ///     let task = try await session.download(TransferRequest(url: url), to: file)
 ///     try await world.advance(by: 3600)
 ///
-/// A host of the world is a Swift function, see ``setProgram(ofHost:_:)``. What it computes takes
-/// no time of the world; time passes while it waits for a transfer, an event, a reason to defer or
-/// ``sleep(for:)``. What it awaits otherwise, the world waits for, for a minute of real time at
-/// most; where a registered handler has returned without having completed its task, for a tenth of
-/// a second.
+/// A host of the world is a Swift function, see ``setProgram(ofHost:_:)``. Its computing takes no
+/// time of the world; time passes while it waits for a transfer, an event, a reason to defer or
+/// ``sleep(for:)``. The world waits for all else that it awaits, for a minute of real time at most;
+/// where a registered handler has returned without having completed its task, for a tenth of a
+/// second.
 ///
 /// A world leaves with the last reference to it, and takes its directory along. A host that still
 /// runs then has such a reference: ``end()``.
@@ -95,8 +95,7 @@ public actor SimulatedWorld {
         engine = try parts.engine(wire, hosts, now: clock.now)
     }
 
-    /// Ends hosts that run, and all that sleeps. One that waits for ``sleep(for:)`` would keep the
-    /// world.
+    /// Ends running hosts, and all sleeps. One that waits for ``sleep(for:)`` would keep the world.
     public nonisolated func end() {
         hosts.end()
         sleepers.cancelAll()
@@ -119,7 +118,7 @@ public actor SimulatedWorld {
 
     // MARK: - Hosts
 
-    /// Says what a host does: usually the program's own entry, with a `BackgroundHost` or a
+    /// Sets the program of a host: usually the program's own entry, with a `BackgroundHost` or a
     /// `BackgroundTaskScheduler` in it. It is called in each launch of the host, with
     /// `BackgroundLaunch.current`. A return is exit status 0, an error is 1. A host without a
     /// program cannot be started. Its command is not looked at.
@@ -129,8 +128,8 @@ public actor SimulatedWorld {
         hosts.setProgram(of: host, program)
     }
 
-    /// Begins a task that waits, whatever it requires, and carries on until nothing more happens at
-    /// this moment. The counterpart of `_simulateLaunchForTaskWithIdentifier:`.
+    /// Begins a waiting task regardless of its conditions, and continues until nothing more happens
+    /// at this moment. The counterpart of `_simulateLaunchForTaskWithIdentifier:`.
     ///
     /// - Throws: `noSuchTask`; `conflict` when it runs already.
     public func simulateLaunch(of task: String) async throws {
@@ -150,7 +149,7 @@ public actor SimulatedWorld {
 
     // MARK: - The machine
 
-    /// Returns when so many seconds have passed in the world, at once for 0 and less; for hosts and
+    /// Returns when the seconds have passed in the world, at once for 0 and less; for hosts and
     /// tests that take their time.
     ///
     /// - Throws: `CancellationError`.
@@ -174,7 +173,7 @@ public actor SimulatedWorld {
     }
 
     /// The engine is killed, and another takes over at this moment. Requests that were out are
-    /// lost; hosts that run go on, and their exit status is not known to the new engine.
+    /// lost; running hosts continue, and their exit status is unknown to the new engine.
     public func crashEngine() async throws {
         wire.crash()
         hosts.crash()

@@ -44,7 +44,7 @@ struct OpenSession: Sendable {
         try? queue.acknowledge(events: ends.map(\.sequence))
     }
 
-    /// True if the file is the session's own, and goes when the delegate was told of it.
+    /// True if the file is the session's own, and is deleted after the delegate was notified.
     func isTemporary(_ file: URL) -> Bool {
         file.deletingLastPathComponent().path == incoming.path
     }

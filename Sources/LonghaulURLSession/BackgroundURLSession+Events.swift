@@ -45,7 +45,7 @@ extension BackgroundURLSession {
         forget(task(of: transfer))
     }
 
-    /// Returns whether the event was told, and is to be acknowledged.
+    /// Returns whether the event was delivered, and is to be acknowledged.
     private func deliver(_ event: SessionEvent, _ open: OpenSession) async -> Bool {
         switch event.kind {
         case .transferNeedsInput: return false
@@ -140,7 +140,7 @@ extension BackgroundURLSession {
     ) async {
         await tell { [self] in
             let more = task.update { facts -> Int64 in
-                // A late report: more was told before.
+                // A late report: later progress was reported before.
                 guard facts.state != .completed, facts.response == nil else { return 0 }
                 defer { (facts.bytesDone, facts.bytesTotal) = (done, total ?? facts.bytesTotal) }
                 return done - facts.bytesDone

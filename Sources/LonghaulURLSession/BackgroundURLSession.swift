@@ -7,9 +7,9 @@ internal import Synchronization
 /// A background session by Foundation's names (URLSession of a background configuration), on
 /// top of `BackgroundSession`.
 ///
-/// Tasks survive the process. A session that is made again with the same identifier finds them
-/// and tells its delegate what has happened meanwhile. What was told is acknowledged when the
-/// delegate's method has returned; after a crash before that it is told again.
+/// Tasks survive the process. A session that is made again with the same identifier finds them and
+/// notifies its delegate of the events since. An event is acknowledged when the delegate's method
+/// has returned; after a crash before that it is delivered again.
 ///
 /// The session holds its delegate and itself until it is invalidated.
 public final class BackgroundURLSession: Sendable {
@@ -17,14 +17,14 @@ public final class BackgroundURLSession: Sendable {
     public let configuration: BackgroundURLSessionConfiguration
     /// The delegate that the session was made with.
     public let delegate: (any BackgroundURLSessionDelegate)?
-    /// The queue on which the delegate is called.
+    /// The queue that calls the delegate.
     public let delegateQueue: OperationQueue
     private let commands: AsyncStream<Command>.Continuation
     private let state = Mutex(State())
 
     /// Answer of the delegate about a delayed request (URLSession's type of this name).
     public enum DelayedRequestDisposition: Sendable {
-        /// The task begins as it is.
+        /// The task begins unchanged.
         case continueLoading
         /// The task begins with the URL and the header fields of another request.
         case useNewRequest
@@ -79,8 +79,8 @@ public final class BackgroundURLSession: Sendable {
         )
     }
 
-    /// An upload of a file by PUT or POST, as the request says. The file has to stay as it is
-    /// until the end. Nothing of the task is recorded before its first `resume()`.
+    /// An upload of a file by PUT or POST, as the request says. The file must not change until the
+    /// end. Nothing of the task is recorded before its first `resume()`.
     public func uploadTask(
         with request: URLRequest, fromFile file: URL
     ) -> BackgroundURLSessionUploadTask {
@@ -88,7 +88,7 @@ public final class BackgroundURLSession: Sendable {
             BackgroundURLSessionUploadTask(freshIdentifier(), request, source: file, .init(), self))
     }
 
-    /// Random, so that it is another one than those of earlier processes; less than 2^53.
+    /// Random, so that it differs from identifiers of earlier processes; less than 2^53.
     private func freshIdentifier() -> Int { Int.random(in: 1..<(1 << 53)) }
 
     private func add<Added: BackgroundURLSessionTask>(_ task: Added) -> Added {
@@ -100,8 +100,8 @@ public final class BackgroundURLSession: Sendable {
         return task
     }
 
-    /// The tasks that have not ended, those of earlier processes included, after all that was
-    /// asked of the session before is recorded.
+    /// The tasks that have not ended, tasks of earlier processes included, once all earlier calls
+    /// of the session are recorded.
     public var allTasks: [BackgroundURLSessionTask] {
         get async {
             await withCheckedContinuation { continuation in
@@ -119,8 +119,8 @@ public final class BackgroundURLSession: Sendable {
 
     // MARK: - The end
 
-    /// Takes no new task, and leaves the session when all of its tasks have ended, those of
-    /// earlier processes included. The delegate is told of that.
+    /// Accepts no new task, and leaves the session when all of its tasks have ended, tasks of
+    /// earlier processes included. The delegate is then notified.
     public func finishTasksAndInvalidate() {
         state.withLock { $0.isInvalidating = true }
         send { [self] _ in finishIfIdle() }

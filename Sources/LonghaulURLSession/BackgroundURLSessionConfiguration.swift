@@ -66,7 +66,8 @@ public final class BackgroundURLSessionConfiguration: Sendable {
         set { self[\.session.timeoutIntervalForRequest] = newValue }
     }
 
-    /// A task that has not ended so many seconds after it may begin fails. Default: 7 days.
+    /// Deadline in seconds after the earliest beginning: a task that has not ended then fails.
+    /// Default: 7 days.
     public var timeoutIntervalForResource: Double {
         get { self[\.session.timeoutIntervalForResource] }
         set { self[\.session.timeoutIntervalForResource] = newValue }

@@ -13,8 +13,8 @@ public protocol BackgroundURLSessionDelegate: NSObjectProtocol, Sendable {
     func urlSession(
         _ session: BackgroundURLSession, didBecomeInvalidWithError error: (any Error)?)
 
-    /// All that had happened was told: after the last event of a launch, and when all
-    /// transfers of the session have ended.
+    /// All events were delivered: called after the last event of a launch, and when all transfers
+    /// of the session have ended.
     func urlSessionDidFinishEvents(forBackgroundURLSession session: BackgroundURLSession)
 }
 
@@ -34,8 +34,8 @@ public protocol BackgroundURLSessionTaskDelegate: BackgroundURLSessionDelegate {
         didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64)
 
-    /// A task with an ``BackgroundURLSessionTask/earliestBeginDate`` is about to begin. Asked
-    /// for sessions with a host; without one the task begins. Default: it goes on.
+    /// A task with an ``BackgroundURLSessionTask/earliestBeginDate`` is about to begin. Asked for
+    /// sessions with a host; without one the task begins. Default: it begins.
     ///
     /// The completion handler has to be called once, on any thread. Only the URL and the header
     /// fields of a new request count.
@@ -57,8 +57,9 @@ public protocol BackgroundURLSessionDataDelegate: BackgroundURLSessionTaskDelega
         didReceive data: Data)
 }
 
-/// Told about downloads (URLSession's `URLSessionDownloadDelegate`). Completed downloads stay
-/// unacknowledged, with their files, while the session's delegate is none of these.
+/// Notified about downloads (URLSession's `URLSessionDownloadDelegate`). Completed downloads stay
+/// unacknowledged, with their files, while the session's delegate does not conform to this
+/// protocol.
 public protocol BackgroundURLSessionDownloadDelegate: BackgroundURLSessionTaskDelegate {
     /// The file is there, whole and durable. It is deleted when the method returns; move it
     /// elsewhere before. Told again after a crash until the method has returned.

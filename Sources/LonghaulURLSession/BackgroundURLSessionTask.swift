@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// A task of a background session (URLSession's `URLSessionTask`).
 ///
-/// A task is recorded by its first ``resume()``; one that was never resumed ends with its
-/// process. From then on it is the store's: it goes on whatever becomes of the process.
+/// A task is recorded by its first ``resume()``; one that was never resumed ends with its process.
+/// From then on it belongs to the store and does not depend on the process.
 // Unchecked, because subclasses exist: they add no property, and the state is under its lock.
 public class BackgroundURLSessionTask: @unchecked Sendable {
     /// URLSession's states of a task.
@@ -35,7 +35,7 @@ public class BackgroundURLSessionTask: @unchecked Sendable {
         var bytesTotal: Int64?
         var response: URLResponse?
         var error: (any Error)?
-        /// Error of a link that the server refuses, for which the task was cancelled.
+        /// Error of a link refused by the server, because of which the task was cancelled.
         var refusal: LonghaulError?
     }
 
@@ -59,14 +59,14 @@ public class BackgroundURLSessionTask: @unchecked Sendable {
 
     // MARK: - Commands
 
-    /// Lets the task begin, or go on. The task survives the process once it is recorded, soon
-    /// after; `allTasks` of the session returns when it is.
+    /// Starts or resumes the task. The task survives the process once it is recorded, soon after;
+    /// `allTasks` of the session returns when it is.
     public func resume() { session.resume(self) }
 
     /// Stops the task with its bytes kept, until ``resume()``.
     public func suspend() { session.suspend(self) }
 
-    /// Ends the task; the delegate is told of it with `URLError.cancelled`.
+    /// Ends the task; the delegate is notified with `URLError.cancelled`.
     public func cancel() { session.cancel(self) }
 
     // MARK: - Settings

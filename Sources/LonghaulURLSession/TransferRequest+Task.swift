@@ -37,7 +37,7 @@ extension TransferRequest {
         }
         var plain = request
         if task.source != nil {
-            // An upload sends the file, whatever body the request has.
+            // An upload sends the file; the request's body is ignored.
             plain.httpMethod = "GET"
             plain.httpBody = nil
             plain.httpBodyStream = nil
