@@ -21,14 +21,14 @@ extension Limits {
     static let progressLiveSeconds = 0.2
     /// Between two lines elsewhere.
     static let progressPlainSeconds: Double = 10
-    /// Largest number of transfers that each leave a line; with more, only those that fail do.
+    /// Largest number of transfers that each leave a line; with more, only failed ones do.
     static let progressNamed = 20
 
     /// Bytes and lines that `show` prints of the body of an upload's answer.
     static let answerBytesShown = 2_000
     static let answerLinesShown = 10
 
-    /// Ids that a shell is told while a command line is typed.
+    /// Ids offered to a shell's completion.
     static let completedIDs = 200
     /// Examples in help texts are no longer than this.
     static let helpColumns = 80
@@ -53,12 +53,11 @@ extension Limits {
     static let watchedPerRead = 64
     /// Poll interval where no notification arrives.
     static let blindPollSeconds: Double = 0.1
-    /// How long a cancel may take: an engine takes milliseconds, a hanging engine is not waited
-    /// for.
+    /// Longest wait for a cancel: an engine takes milliseconds, a hanging engine is not waited for.
     static let cancelWait = Duration.seconds(5)
-    /// How long a change may go unnoticed if its notification is lost.
+    /// Longest delay of noticing a change whose notification is lost.
     static let waitPollSeconds: Double = 1
-    /// How often `events --follow` checks for signals that arrived between two waits.
+    /// Interval of the check of `events --follow` for signals that arrived between two waits.
     static let followPollSeconds: Double = 1
     /// `job log -f` looks so often for more of a log.
     static let jobLogPollSeconds = 0.1

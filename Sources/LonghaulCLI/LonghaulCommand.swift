@@ -81,7 +81,7 @@ struct LonghaulCommand: ParsableCommand {
         }
         let status: ExitStatus
         do {
-            // The options of `serve` are those of the program that it becomes.
+            // `serve` becomes another program, which parses the options.
             var command = try parsed(words.first == "serve" ? ["serve"] : words)
             // The proxy variables of an engine apply to all transfers without a proxy.
             if !(command is Run), !(command is Daemon), !(command is Serve) {
@@ -150,8 +150,7 @@ struct LonghaulCommand: ParsableCommand {
         let isJSON = words.contains("--json")
         let console = Console.standard(isJSON: isJSON)
         if exitCode(for: error).isSuccess {
-            // Examples in a help text fit into so many columns: one that is wrapped cannot be
-            // copied.
+            // Examples in a help text fit into the columns: a wrapped one cannot be copied.
             let columns = TerminalFacts.of(1).columns ?? 0
             if columns < Limits.helpColumns {
                 Environment.set("COLUMNS", to: "\(Limits.helpColumns)")

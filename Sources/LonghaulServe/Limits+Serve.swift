@@ -6,7 +6,7 @@ extension Limits {
     static let servedConnections = 512
     /// Bytes of requests that are not answered yet, of all connections.
     static let servedWaitingBytes = 64 << 20
-    /// How long an end waits for requests that are being answered.
+    /// Longest wait at the end for requests being answered.
     static let servedEndSeconds = 2.0
     /// Header fields of a request.
     static let servedHeaderFields = 100
@@ -16,13 +16,13 @@ extension Limits {
     static let servedBodyBytes = 4 << 20
     /// Seconds that a client has for a whole request, between two of them, and to show the secret.
     static let servedRequestSeconds: Int64 = 30
-    /// Seconds that a client has to read an answer, or what a stream has sent.
+    /// Seconds that a client has to read an answer, or the sent part of a stream.
     static let servedAnswerSeconds: Int64 = 60
-    /// How long the answer to a wrong secret takes.
+    /// Delay of the answer to a wrong secret.
     static let wrongSecretSeconds: Int64 = 1
     /// Seconds after which a silent stream of events says that it is there.
     static let servedPulseSeconds: Int64 = 15
-    /// How often the store is looked at although no change was noticed.
+    /// Interval of reading the store without a notification.
     static let servedWaitSeconds = 30.0
     /// The pause after the store could not be read.
     static let servedRetrySeconds = 1.0
@@ -38,16 +38,16 @@ extension Limits {
     static let rpcPatternBytes = 1024
     /// Calls of `system.multicall` and of a batch.
     static let rpcCallsMaximum = 1000
-    /// Pieces of a file that are told at most.
+    /// Largest number of reported pieces of a file.
     static let rpcPiecesMaximum = 1024
     /// The largest number of places of an engine.
     static let rpcPlacesMaximum = 64
-    /// How long after the answer to `shutdown` the program ends.
+    /// Time from the answer to `shutdown` to the end of the program.
     static let rpcShutdownSeconds = 0.3
-    /// How long a removal waits for the engine to end a transfer.
+    /// Longest wait of a removal for the engine to end a transfer.
     static let servedRemovalSeconds = 5.0
     /// Bytes of a job's log that are shown.
     static let servedLogBytes = 64 << 10
-    /// Least seconds between two looks for what has started or was paused.
+    /// Least seconds between two checks for started and paused transfers.
     static let rpcNoticeSeconds = 0.3
 }

@@ -9,12 +9,12 @@ struct BackgroundReader: Sendable {
     static let session = "com.example.feedreader.enclosures"
 
     let database: FeedDatabase
-    /// How Longhaul starts the program.
+    /// The command that starts the program.
     let command: [String]
-    /// How many episodes keep their files.
+    /// Number of episodes that keep their files.
     var kept: Int64 = 100
 
-    /// All that it does when it was launched.
+    /// The program's work when launched.
     ///
     /// - Parameter store: The state directory of the queue; `nil` = the user's.
     func program(store: String? = nil) -> BackgroundHost {
@@ -35,7 +35,8 @@ struct BackgroundReader: Sendable {
         return host
     }
 
-    /// Asks for the launches. To ask again changes nothing: what repeats goes on with its interval.
+    /// Asks for the launches. Asking again changes nothing: a repeating request continues its
+    /// interval.
     ///
     /// - Parameter store: The state directory of the queue; `nil` = the user's.
     func schedule(store: String? = nil) async throws {
@@ -94,7 +95,7 @@ struct BackgroundReader: Sendable {
         }
     }
 
-    /// Forgets all but so many episodes, one by one until the task is to stop.
+    /// Forgets all but the newest `keep` episodes, one by one until the task is to stop.
     private func clean(keep: Int, _ task: BackgroundTask) async throws {
         while let old = try await database.oldest(beyond: keep) {
             if task.remainingTime < 5 { throw BackgroundTask.Deferred() }

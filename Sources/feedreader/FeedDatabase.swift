@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// The feeds that are followed and what they have published: a JSON file that is replaced whole, so
-/// that a crash leaves the one before.
+/// The followed feeds and their episodes: a JSON file that is replaced whole, so that a crash
+/// leaves the earlier one.
 actor FeedDatabase {
     struct Episode: Codable, Sendable {
         var id: String
@@ -48,7 +48,7 @@ actor FeedDatabase {
         try write(contents)
     }
 
-    /// Adds what is not known yet, and returns how many they are. Feeds begin with the newest.
+    /// Adds unknown episodes, and returns their number. Feeds begin with the newest.
     func add(_ found: [Episode], of feed: String) throws -> Int {
         var contents = try contents()
         let known = Set(contents.episodes.map(\.id))
@@ -86,7 +86,7 @@ actor FeedDatabase {
         try write(contents)
     }
 
-    /// The first of more than so many episodes with a file.
+    /// The first episode with a file, if there are more than `limit`.
     func oldest(beyond limit: Int) throws -> Episode? {
         let stored = try contents().episodes.filter { $0.file != nil }
         return stored.count > limit ? stored.first : nil

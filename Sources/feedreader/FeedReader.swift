@@ -5,7 +5,7 @@ import Longhaul
 /// Follows podcasts and other feeds, and need not run meanwhile:
 ///
 ///     feedreader subscribe DIRECTORY URL…  follows feeds
-///     feedreader list DIRECTORY            shows what has been published
+///     feedreader list DIRECTORY            shows the episodes
 ///     feedreader --background DIRECTORY    started by Longhaul
 ///     feedreader --stay DIRECTORY          runs all day, and does the same in its own process
 @main struct FeedReader {

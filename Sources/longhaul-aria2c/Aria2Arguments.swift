@@ -1,6 +1,6 @@
 import Longhaul
 
-/// aria2c's command line, as far as it is about HTTP and FTP.
+/// aria2c's command line, for HTTP and FTP.
 struct Aria2Arguments {
     /// Options of each download, in the order of the command line.
     private(set) var options: [(name: String, value: String)] = []
@@ -16,8 +16,8 @@ struct Aria2Arguments {
         "rpc-listen-all": false, "rpc-allow-origin-all": false,
     ]
 
-    /// Options about how aria2 works and what it shows, which change no file: accepted. `true` =
-    /// one has a value.
+    /// Options of aria2's operation and display, which change no file: accepted. `true` = one has a
+    /// value.
     private static let passed: [String: Bool] = [
         "allow-piece-length-change": false, "async-dns": false, "auto-save-interval": true,
         "conf-path": true, "connect-timeout": true, "console-log-level": true,
@@ -40,7 +40,7 @@ struct Aria2Arguments {
         "a": "file-allocation",
     ]
 
-    /// - Throws: `invalidRequest` names what is not known.
+    /// - Throws: `invalidRequest` names the unknown option.
     init(_ words: [String]) throws(LonghaulError) {
         var rest = words[...]
         while let word = rest.popFirst() {

@@ -2,7 +2,7 @@ import Longhaul
 import LonghaulPlatform
 
 /// Takes aria2c's command line, for programs that start aria2c: becomes `longhaul get`, or with
-/// `--enable-rpc` records what is asked for and becomes `longhaul-serve`.
+/// `--enable-rpc` records the requests and becomes `longhaul-serve`.
 @main
 enum Aria2Command {
     static func main() {

@@ -1,6 +1,6 @@
 import Longhaul
 
-/// What an aria2c command line asks for, as a list in aria2's own format: `longhaul get --input`
+/// The requests of an aria2c command line, as a list in aria2's own format: `longhaul get --input`
 /// reads it.
 struct Aria2List {
     private let arguments: Aria2Arguments
@@ -49,7 +49,7 @@ struct Aria2List {
     }
 
     private func commonLines(count: Int64) throws(LonghaulError) -> [String] {
-        // aria2 gives a file another name unless it is told otherwise.
+        // aria2 renames a file by default.
         var lines = [" auto-file-renaming=true"]
         if let limit = arguments.program["max-overall-download-limit"], limit != "0" {
             let rate = try OptionText.rate(limit, "--max-overall-download-limit")

@@ -6,7 +6,7 @@ import LonghaulURLSession
 ///     photofetch FOLDER URL…     requests the photos, and waits for them
 ///     photofetch FOLDER          waits for photos that an earlier run has requested
 ///
-/// A run may be killed at any moment: the next one gets what has arrived meanwhile.
+/// A run may be killed at any moment: the next one gets photos received meanwhile.
 @main struct PhotoFetch {
     static func main() async {
         let arguments = CommandLine.arguments.dropFirst()

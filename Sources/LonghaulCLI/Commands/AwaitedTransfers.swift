@@ -4,7 +4,7 @@ import LonghaulPlatform
 /// Transfers that a command records and waits for, see `get` and `upload --wait`.
 struct AwaitedTransfers {
     private let requests: [TransferRequest]
-    /// The lines of the requests in the input; empty where they are none.
+    /// Line numbers of the requests in the input; empty without numbers.
     private let lines: [Int?]
     private let isCompared: Bool
     private let limits: EngineLimits
@@ -125,7 +125,7 @@ struct AwaitedTransfers {
         return outcomes.lazy.compactMap(\.refusal).first.map { ExitStatus($0) } ?? .done
     }
 
-    /// The others go on. A file that an earlier run of the same command has fetched is no refusal:
+    /// The others continue. A file fetched by an earlier run of the same command is not a refusal:
     /// its transfer is returned by its destination, and its request is skipped.
     private func tellPassedOver(
         _ outcomes: inout [EnqueueOutcome], _ requests: [TransferRequest],

@@ -75,7 +75,7 @@ struct Cat: ConsoleCommand {
     }
 }
 
-/// What `cat` does while its transfer brings nothing.
+/// The wait of `cat` while its transfer brings nothing.
 private struct StreamWait {
     let id: TransferID
     let queue: TransferQueue
@@ -88,7 +88,7 @@ private struct StreamWait {
         self.console = console
     }
 
-    /// Says what it waits for, once, and starts an engine where none runs.
+    /// Prints the wait reasons once, and starts an engine if none runs.
     mutating func check(_ stream: DownloadStream, startEngine: () -> Void) throws {
         guard let transfer = try queue.transfer(id), !transfer.state.hasEnded else { return }
         if transfer.state == .paused {

@@ -9,7 +9,7 @@ protocol ChangingCommand: ConsoleCommand {
     /// Past tense, for the summary.
     static var done: String { get }
 
-    /// True if it lets transfers go on: those that conditions hold all the same are told then.
+    /// True if it resumes transfers: those still held by conditions are then named.
     static var setsGoing: Bool { get }
 
     func change(_ queue: TransferQueue) throws(LonghaulError) -> [ChangeOutcome]
@@ -42,8 +42,8 @@ extension ChangeOutcome {
     fileprivate var isDone: Bool { error == nil && remark == nil }
 }
 
-/// The common part of now, resume and retry: they let transfers go on, and start an engine for
-/// them when none runs.
+/// The common part of now, resume and retry: they resume transfers, and start an engine if none
+/// runs.
 protocol ResumingCommand: ChangingCommand {
     var start: StartOptions { get }
 

@@ -30,7 +30,7 @@ extension ConsoleCommand {
 }
 
 extension TransferQueue {
-    /// Opens the queue for a command that only shows what is in it.
+    /// Opens the queue for a command that only shows its contents.
     static func toShow(on console: Console) throws(LonghaulError) -> TransferQueue {
         let queue = try TransferQueue(nil, isToShow: true)
         if let version = queue.newerVersion {

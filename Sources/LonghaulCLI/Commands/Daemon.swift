@@ -52,7 +52,7 @@ struct Daemon: ConsoleCommand {
         Environment.value("NOTIFY_SOCKET").map { !$0.isEmpty } ?? false
     }
 
-    /// Tells whether a successor would start with the configuration as it is now.
+    /// True if a successor would start with the present configuration.
     private static var isConfigured: Bool {
         do {
             _ = try ConfigurationFile.read()

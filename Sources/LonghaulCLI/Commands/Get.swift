@@ -86,7 +86,7 @@ struct Get: ConsoleCommand {
 }
 
 extension Console {
-    /// Prints the outcome of a transfer: where its file is, or why there is none.
+    /// Prints the outcome of a transfer: its file's place, or why it has no file.
     func result(_ transfer: Transfer) throws {
         if isJSON { return try line { $0.transfer(transfer) } }
         switch transfer.state {

@@ -55,7 +55,7 @@ struct Status: ConsoleCommand {
         return lines
     }
 
-    /// The first few of them; `nil` = there are none.
+    /// The first few of them; `nil` if empty.
     private static func names(_ all: [String]) -> String? {
         if all.isEmpty { return nil }
         let rest = all.count - Limits.namesShown
@@ -63,7 +63,7 @@ struct Status: ConsoleCommand {
             + (rest > 0 ? " and \(Units.count(rest)) more" : "")
     }
 
-    /// Such as `2 running, 1 paused`; `nil` = there are none in these states.
+    /// Such as `2 running, 1 paused`; `nil` = no transfer is in these states.
     static func counts(of states: [TransferState], in status: QueueStatus) -> String? {
         let counts = states.compactMap { state -> String? in
             guard let count = status.counts[state], count > 0 else { return nil }
@@ -73,8 +73,8 @@ struct Status: ConsoleCommand {
     }
 }
 
-/// What `longhaul` without arguments shows on a terminal: how the queue is, and the commands that
-/// are used most. The whole help is one option away.
+/// Output of `longhaul` without arguments on a terminal: the state of the queue, and the most used
+/// commands. The whole help is one option away.
 enum Overview {
     static func show(on console: Console) -> ExitStatus {
         console.run {

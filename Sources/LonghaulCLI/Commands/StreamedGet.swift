@@ -71,7 +71,7 @@ struct StreamedGet {
         return wanted
     }
 
-    /// Where another engine does not answer in time, the next one or the next reader finishes it.
+    /// If another engine does not answer in time, the next one or the next reader finishes it.
     private func discard(_ id: TransferID, _ queue: TransferQueue) {
         if (try? StreamedTransfers(queue).discard(id)) ?? false { return }
         if !queue.isEngineRunning { try? queue.settle() }

@@ -3,7 +3,7 @@ import Longhaul
 /// Notes on standard error about transfers that are not simply as the command line asks for.
 extension Console {
 
-    /// Prints the conditions that hold transfers which were told to go on.
+    /// Prints the conditions that hold resumed transfers.
     func sayWaits(_ ids: [TransferID], in queue: TransferQueue) throws {
         if isJSON { return }
         let text = WaitText(time: .current())
@@ -21,7 +21,7 @@ extension Console {
         }
     }
 
-    /// Prints that the transfers are not new. A paused one goes on only after `resume`.
+    /// Prints that the transfers are not new. A paused one continues only after `resume`.
     func sayRecordedAlready(
         _ ids: [TransferID], in queue: TransferQueue, goesOn: Bool = false
     ) throws {

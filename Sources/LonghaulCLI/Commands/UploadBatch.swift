@@ -106,7 +106,7 @@ struct UploadBatch {
 
     // MARK: - Recording
 
-    /// Leaves out what was sent before, and what is gone or cannot be read any more.
+    /// Leaves out files that were sent before, and missing or unreadable ones.
     private mutating func leaveOut(in queue: TransferQueue) throws(LonghaulError) {
         var sent = SentUploads(queue)
         var kept: [String] = []
@@ -244,7 +244,7 @@ struct UploadBatch {
     }
 }
 
-/// What has become of the files of an `upload`.
+/// The outcomes of the files of an `upload`.
 private struct UploadSummary {
     var queued: Int
     var existing: Int
@@ -283,7 +283,7 @@ private struct UploadSummary {
 }
 
 extension FileTree.Obstacle {
-    /// What should have been sent was not.
+    /// A file that should have been sent was not.
     fileprivate var isFailure: Bool { self == .unreadable || self == .badName }
 
     fileprivate var text: String {

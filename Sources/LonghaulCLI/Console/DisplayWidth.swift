@@ -1,4 +1,4 @@
-/// How many columns text takes on a terminal, and how to make it fit.
+/// Columns of text on a terminal, and fitting it.
 enum DisplayWidth {
     static func of(_ text: some StringProtocol) -> Int {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
@@ -63,8 +63,8 @@ enum DisplayWidth {
         (0x1F1E6...0x1F1FF).contains(scalar.value)
     }
 
-    /// UAX #11, coarsely: wide and full-width blocks and all that is an emoji by itself (UTS #51)
-    /// take two columns, marks none.
+    /// UAX #11, coarsely: wide and full-width blocks and every character that is an emoji by itself
+    /// (UTS #51) take two columns, marks none.
     private static func of(_ scalar: Unicode.Scalar) -> Int {
         switch scalar.value {
         case 0x20...0x7E: return 1

@@ -61,7 +61,7 @@ enum ExitStatus: Int32, CaseIterable {
 /// An error, and the line of the input that it is about.
 struct InputProblem: Error {
     var error: LonghaulError
-    /// `nil` = it is about none, or about what was named on the command line.
+    /// `nil` = no line, or an argument of the command line.
     var line: Int?
 }
 

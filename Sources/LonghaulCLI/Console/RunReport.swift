@@ -25,7 +25,7 @@ final class RunReport {
         self.shard = shard
     }
 
-    /// Writes a transfer as it is now.
+    /// Writes a transfer's present record.
     func add(_ transfer: Transfer) {
         count(transfer.state, bytes: transfer.bytesDone)
         transfer.writeListed(to: &json)
@@ -51,14 +51,14 @@ final class RunReport {
         endLine()
     }
 
-    /// Hands what was added to the file, so that it outlives the process.
+    /// Writes added lines to the file, so that they outlive the process.
     func flush() {
         do { try stream.flush() } catch { failure = failure ?? error }
     }
 
     /// Writes the summary.
     ///
-    /// - Throws: What has kept the report from being whole.
+    /// - Throws: The first error in writing the report.
     func finish() throws {
         json.object {
             $0.field("type", "summary")

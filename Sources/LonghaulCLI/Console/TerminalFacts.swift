@@ -24,7 +24,7 @@ struct TerminalFacts: Equatable {
             ?? (isTerminal ? 80 : nil)
         facts.rows = window.map { max($0.rows, 4) } ?? 24
         facts.isLive = isTerminal && environment("TERM") != "dumb"
-        // https://no-color.org: set and not empty, whatever the value.
+        // https://no-color.org: set to any non-empty value.
         facts.hasColour = facts.isLive && (environment("NO_COLOR") ?? "").isEmpty
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(environment)
             .first { !$0.isEmpty }

@@ -1,7 +1,7 @@
 import Longhaul
 
-/// The requests of one command in order: those named on the command line, then those of the
-/// input. The first non-blank character decides the input's format: `{` means JSON Lines.
+/// The requests of one command in order: first of the command line, then of the input. The first
+/// non-blank character decides the input's format: `{` means JSON Lines.
 final class BatchInput {
     /// The line of the request returned last; `nil` = named on the command line.
     private(set) var line: Int?

@@ -12,8 +12,8 @@ final class BatchRecord {
     private var unanswered: [(line: Int?, hasChecksum: Bool)] = []
     private var answeredCount = 0
 
-    /// The line of the first request without an outcome, which an error that ends everything is
-    /// about. `nil` if there is none, or if it was named on the command line.
+    /// The line of the first request without an outcome: a fatal error refers to it. `nil` if every
+    /// request has one, or if it was named on the command line.
     var blamedLine: Int? {
         answeredCount < unanswered.count ? unanswered[answeredCount].line : nil
     }
@@ -63,7 +63,7 @@ final class BatchRecord {
     }
 }
 
-/// Ids in the order in which they came.
+/// Ids in the order of their arrival.
 struct IDRuns {
     private(set) var runs: [ClosedRange<Int64>] = []
 

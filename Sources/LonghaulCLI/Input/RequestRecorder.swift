@@ -1,6 +1,6 @@
 import Longhaul
 
-/// Records the requests of a command in the queue, and says what has become of them.
+/// Records the requests of a command in the queue, and reports their outcomes.
 struct RequestRecorder {
     let queue: TransferQueue
     /// The good ones are recorded, and the others reported.
@@ -31,7 +31,7 @@ struct RequestRecorder {
         batch.handOver(line: line, hasChecksum: request.options.checksum != nil)
     }
 
-    /// New transfers, and those of the batch that existed before.
+    /// Numbers of new transfers, and of existing ones in the batch.
     var counts: (recorded: Int, existing: Int) {
         (batch.ids.count - batch.existing.count, batch.existing.count)
     }
@@ -39,7 +39,7 @@ struct RequestRecorder {
     /// Records the outcome of a request; called in the order of the requests.
     func record(_ outcome: EnqueueOutcome) { batch.record(outcome, on: console) }
 
-    /// Prints the ids of what the body records, and starts an engine for it.
+    /// Prints the ids of the transfers recorded by the body, and starts an engine for them.
     func perform(_ start: StartOptions, _ body: () throws -> Void) throws -> ExitStatus {
         do {
             try body()

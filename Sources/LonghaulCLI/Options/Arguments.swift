@@ -4,7 +4,7 @@ public import Longhaul
 // Values that are parsed from their own text form.
 
 extension TransferID: ExpressibleByArgument {
-    /// An id as it is typed.
+    /// Parses an id.
     public init?(argument: String) {
         self.init(argument)
     }
@@ -33,7 +33,7 @@ enum ArgumentBytes {
     }
 
     /// The parser takes any bundle of short options with an `h` in it for a request for help, which
-    /// is a success: a script would go on without its file. `nil` = there is no such bundle.
+    /// is a success: a script would continue without its file. `nil` = there is no such bundle.
     static func bundledHelp(_ words: [String]) -> LonghaulError? {
         for word in words {
             if word == "--" { return nil }

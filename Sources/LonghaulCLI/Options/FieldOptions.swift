@@ -110,7 +110,7 @@ struct FieldOptions<Scope: FieldScope>: ParsableArguments, CustomReflectable {
     }
 }
 
-/// Finds a field by its key, whatever the table has.
+/// Finds a field by any key.
 private struct FieldKey: CodingKey {
     var stringValue: String
     var intValue: Int? { nil }
@@ -138,7 +138,7 @@ enum TransferFields: FieldScope { static let fields = RequestField.group(.transf
 enum DownloadFields: FieldScope { static let fields = RequestField.group(.download) }
 enum UploadFields: FieldScope { static let fields = RequestField.group(.upload) }
 
-/// What tasks and jobs wait for.
+/// The conditions of tasks and jobs.
 enum TaskFields: FieldScope {
     static let fields = ScheduleFields.fields.filter {
         ["earliestBegin", "require"].contains($0.key)

@@ -2,13 +2,13 @@ import ArgumentParser
 import Longhaul
 import LonghaulPlatform
 
-/// The options that say what a run waits for.
+/// The options of a run's conditions.
 struct JobConditionOptions: ParsableArguments {
     /// The fate of a run whose requirement does not hold any more.
     enum WhenLost: String, CaseIterable, ExpressibleByArgument {
         /// The run is asked to end, and comes again when the requirement holds.
         case stop
-        /// The run goes on.
+        /// The run continues.
         case `continue`
     }
 
@@ -100,7 +100,7 @@ struct JobRunOptions: ParsableArguments {
         "PATH", "HOME", "LANG", "USER", "LOGNAME", "SHELL", "TZ",
     ]
 
-    /// Those of a login, which another login may replace.
+    /// Variables of a login, which another login may replace.
     private static let ofLogin = ["XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"]
 
     func settings(

@@ -33,8 +33,8 @@ struct RequestOptions: CommonOptions {
     }
 }
 
-/// The options that downloads and uploads have. They are groups of whoever has them, not a group of
-/// groups: in a debug build the parser checks all options five times for each level.
+/// The options that downloads and uploads have. They are groups of the command itself, not a group
+/// of groups: in a debug build the parser checks all options five times for each level.
 protocol CommonOptions: ParsableArguments {
     var owner: HostOptions { get }
     var session: FieldOptions<SessionFields> { get }
@@ -80,7 +80,7 @@ struct PlaceOptions: ParsableArguments {
     /// The bytes go to standard output, see `get`.
     var isStandardOutput: Bool { output == "-" }
 
-    /// Refuses what is no path of a file.
+    /// Refuses a path that is not a file's.
     static func validate(_ output: String?) throws {
         // Other programs take `-` for standard output; a file of that name would surprise.
         if output == "-" {

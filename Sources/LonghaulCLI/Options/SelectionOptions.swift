@@ -20,7 +20,7 @@ struct SelectionOptions: ParsableArguments {
         if ways > 1 { throw ValidationError("ids, --all and --session exclude each other") }
     }
 
-    /// Each once, in the order in which they were named first.
+    /// Each id once, in the order of their first mention.
     var ids: [TransferID] { named.uniqued }
 
     /// A misspelt session has no transfers; without this check all would seem to be done.

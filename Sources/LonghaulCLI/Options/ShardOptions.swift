@@ -19,7 +19,7 @@ struct ShardOptions: ParsableArguments {
     var part: Shard? { shard.flatMap { Shard($0) } }
 }
 
-/// What is told while transfers run, and when they have ended.
+/// Reports while transfers run, and when they have ended.
 struct ReportOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "No progress.")
     var quiet = false
@@ -36,7 +36,7 @@ struct ReportOptions: ParsableArguments {
         if path == "" { throw ValidationError("the path is empty") }
     }
 
-    /// Makes the file anew.
+    /// Replaces the file.
     func begin(_ shard: Shard?) throws(LonghaulError) -> RunReport? {
         try path.map { path throws(LonghaulError) in try RunReport(path, shard) }
     }

@@ -12,7 +12,7 @@ enum Suggestions {
         return commands[near.1] ?? near.1
     }
 
-    /// How an option of curl, wget or aria2 is written here; `nil` = it is none of those.
+    /// The counterpart of an option of curl, wget or aria2; `nil` = not an option of these.
     ///
     /// - Parameter words: Of the command line, `-x4` and `-x 4` alike.
     static func option(_ word: String, in words: [String]) -> String? {

@@ -22,8 +22,8 @@ struct EventTable {
             ], width: terminal.columns, ellipsis: terminal.ellipsis)
     }
 
-    /// A page of rows, with the titles before the first one. A waiting event has a `*` after its
-    /// number, as nobody has acknowledged it.
+    /// A page of rows, with the titles before the first one. An unacknowledged event has a `*`
+    /// after its number.
     mutating func lines(_ events: [EventRecord]) -> [String] {
         let rows = events.map { event in
             [

@@ -134,7 +134,7 @@ extension EngineFailure {
 }
 
 extension LaunchFailure {
-    /// How the launch failed, and the last line that its process wrote.
+    /// The failure of the launch, and the last line of its output.
     fileprivate var text: String {
         how + (lastLine.map { "; it said: " + TerminalText.shown($0) } ?? "")
     }

@@ -121,7 +121,7 @@ struct ProgressView: Equatable {
 
 extension ProgressView.Totals {
     /// The totals of transfers that have not ended. `moving` may include waiting transfers, and may
-    /// lack some of those that are pending.
+    /// lack some pending ones.
     init(moving: [Transfer], pending: Int, bytesOfEnded: Int64) {
         running = moving.count { $0.state == .running }
         waiting = pending - running

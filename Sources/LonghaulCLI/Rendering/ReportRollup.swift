@@ -2,7 +2,7 @@ import Longhaul
 
 /// The sum of several reports, see ``RunReport``.
 struct ReportRollup {
-    /// What a line says about a transfer.
+    /// A line's facts about a transfer.
     private struct Entry {
         var state = TransferState.failed
         /// The code of its error.
@@ -89,7 +89,7 @@ struct ReportRollup {
         unfinishedRuns.isEmpty && entries.values.allSatisfy { $0.state == .completed }
     }
 
-    /// What has not completed, as input for another run.
+    /// Incomplete transfers, as input for another run.
     var unfinishedLines: [String] { order.compactMap { entries[$0]?.line } }
 
     private func count(_ isMeant: (TransferState) -> Bool) -> Int {

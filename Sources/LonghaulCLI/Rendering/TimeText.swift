@@ -4,7 +4,7 @@ import LonghaulPlatform
 /// Moments as people read them: in local time, and how far away.
 struct TimeText: Sendable {
     var now: Timestamp
-    /// How far local time is ahead of UTC at that moment.
+    /// Offset of local time from UTC at that moment.
     var secondsFromUTC: @Sendable (Timestamp) -> Int
 
     static func current() -> TimeText {

@@ -7,7 +7,7 @@ final class ForegroundWatch {
     enum Ending {
         case allEnded
         case signalled(Int32)
-        /// Nothing waits for them any more; they may go on elsewhere.
+        /// The caller no longer waits; another engine may continue them.
         case abandoned
     }
 

@@ -63,7 +63,7 @@ final class ProgressDisplay {
     /// Each transfer has a line when it begins.
     var isPlain: Bool { mode == .plain }
 
-    /// How often to check the transfers.
+    /// Interval between checks of the transfers.
     var tickSeconds: Double {
         switch mode {
         case .live: Limits.progressLiveSeconds

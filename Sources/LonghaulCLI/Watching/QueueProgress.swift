@@ -5,7 +5,7 @@ import LonghaulPlatform
 final class QueueProgress {
     private let queue: TransferQueue
     private let display: ProgressDisplay
-    /// `nil` = all that have not ended, of one session or of all.
+    /// `nil` = all transfers that have not ended, of one session or of all.
     private let ids: [TransferID]?
     private let session: String?
     private var running: Set<TransferID> = []
@@ -69,7 +69,7 @@ final class QueueProgress {
         return found
     }
 
-    /// Counts transfers; those that wait are counted, not read.
+    /// Counts transfers; waiting ones are counted, not read.
     private func count(_ read: Int) throws -> Int {
         if ids != nil || session != nil { return read }
         let counts = try queue.status().counts

@@ -16,8 +16,8 @@ struct StreamOutput {
     let stream: DownloadStream
     let queue: TransferQueue
 
-    /// Returns when no more bytes come or are wanted. Memory is bounded: what a slow reader has not
-    /// taken stays in the file.
+    /// Returns when no more bytes come or are wanted. Memory is bounded: bytes that a slow reader
+    /// has not taken stay in the file.
     ///
     /// - Parameters:
     ///   - isStopped: Looked at between two pieces, and when a signal has ended a write.

@@ -81,7 +81,8 @@ private struct OpenMetricsText {
         text += "\(name) \(number)\n"
     }
 
-    /// The counters, which the store keeps: they go on after a restart, whatever is removed.
+    /// The counters, which the store keeps: they continue after a restart, and removing transfers
+    /// does not change them.
     mutating func addTotals(_ totals: [LifetimeTotal: Int64]) {
         func add(_ name: String, _ help: String, _ total: LifetimeTotal) {
             begin(name, help, "counter")

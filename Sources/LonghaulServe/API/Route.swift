@@ -17,7 +17,7 @@ struct Route: Sendable {
         var summary: String
     }
 
-    /// What a request or an answer carries.
+    /// The content of a request or an answer.
     enum Content: Sendable {
         case none
         /// JSON with the schema of this name.
@@ -62,7 +62,7 @@ struct Route: Sendable {
     }
 }
 
-/// A request with what a route needs to answer it.
+/// A request, with the means of a route to answer it.
 struct RouteCall: Sendable {
     var request: ServedRequest
     var names: [String: String]
@@ -90,7 +90,7 @@ struct RouteCall: Sendable {
         request.query[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The transfer as it is after a change.
+    /// The transfer after a change.
     func shown(_ id: TransferID) throws(LonghaulError) -> ServedAnswer {
         let transfer = try queue.transfer(id)
         var json = JSONText()

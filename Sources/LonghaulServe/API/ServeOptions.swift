@@ -1,7 +1,7 @@
 package import Longhaul
 internal import LonghaulPlatform
 
-/// How the server is to be.
+/// Options of the server.
 package struct ServeOptions: Sendable {
     package var address = "127.0.0.1"
     /// 0 = any that is free.
@@ -80,7 +80,7 @@ package struct ServeOptions: Sendable {
     /// Other machines cannot reach it.
     var isLoopback: Bool { HostAddress(address)?.isLoopback ?? false }
 
-    /// What the program tells at its start; `nil` = nothing.
+    /// The warning printed at the start; `nil` = no warning.
     package var warning: String? {
         secret == nil
             ? "every user of this machine may use it; `longhaul serve --new-secret` makes a secret "

@@ -113,7 +113,7 @@ final class ServedQueue: Sendable {
 
     // MARK: - Engine
 
-    /// How long turns and commits take; `nil` = another process is the engine, or none.
+    /// Durations of turns and commits; `nil` = this process is not the engine.
     func durations() throws(LonghaulError) -> (turns: TimeHistogram, commits: TimeHistogram)? {
         let isOwn = try queue.status().engine?.pid == ProcessIdentity.current.pid
         return isOwn ? engine.durations : nil
@@ -163,7 +163,7 @@ extension AllowedDirectories {
             })
     }
 
-    /// The files with keys and passwords that a request names only by what it asks for.
+    /// Checks files with keys and passwords that a request uses without naming them.
     fileprivate func checkKeys(_ request: TransferRequest) throws(LonghaulError) {
         if request.options.netrc {
             // CURLOPT_NETRC without a file is that of the home directory.

@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// One thread waits for commits; without a subscriber it reads only how far the log goes.
 final class EventHub: Sendable {
-    /// What subscribers are told: events as lines of JSON, in order.
+    /// News for subscribers: events as lines of JSON, in order.
     struct News: Sendable {
         struct Line: Sendable {
             var sequence: Int64
@@ -78,7 +78,7 @@ final class EventHub: Sendable {
             }
             let subscribers = state.withLock { Array($0.subscribers.values) }
             if subscribers.isEmpty {
-                // What follows is for a client that comes now: it may end before the next wake-up.
+                // A client that subscribes before the next wake-up gets the events from here on.
                 if isChanged { through = try? queue.lastEventSequence() }
             } else if isChanged, let news = try? news(after: &through) {
                 for subscriber in subscribers { subscriber(news) }
@@ -86,7 +86,7 @@ final class EventHub: Sendable {
         }
     }
 
-    /// Without a place to go on from, subscribers read for themselves.
+    /// Without a position to continue from, subscribers read for themselves.
     private func news(after through: inout Int64?) throws(LonghaulError) -> News {
         guard let after = through else {
             let last = try queue.lastEventSequence()

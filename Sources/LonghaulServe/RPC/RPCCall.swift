@@ -17,7 +17,7 @@ struct RPCCall: Sendable {
     private(set) var token: String?
     private(set) var parameters = Parameters.none
 
-    /// A call of which the parts are known.
+    /// A call of known parts.
     ///
     /// - Throws: ``JSONProblem``.
     init(id: JSONPayload, method: String, parameters: [UInt8]) throws {
@@ -30,10 +30,10 @@ struct RPCCall: Sendable {
         }
     }
 
-    /// Reads an object of `id`, `params` and the name of the method; other members are passed over.
+    /// Reads an object of `id`, `params` and the name of the method; other members are ignored.
     ///
     /// - Parameters:
-    ///   - text: What the scanner reads.
+    ///   - text: The scanner's input.
     ///   - nameKey: `methodName` in `system.multicall`.
     /// - Throws: ``JSONProblem``.
     fileprivate init(
@@ -95,8 +95,8 @@ struct RPCCall: Sendable {
     }
 
     /// The calls of `system.multicall`, its first parameter after the token, at most
-    /// ``Limits/rpcCallsMaximum``; `nil` in the place of what is not a call, and where there is no
-    /// such parameter.
+    /// ``Limits/rpcCallsMaximum``; `nil` in the place of an invalid call, and where the parameter
+    /// is missing.
     ///
     /// - Throws: ``JSONProblem``.
     func calls() throws -> [RPCCall?]? {
@@ -140,10 +140,9 @@ struct RPCCall: Sendable {
     }
 }
 
-/// What a client sends at once.
+/// The calls of one message.
 enum RPCMessage: Sendable {
     case call(RPCCall)
-    /// `nil` in the place of what is not a call.
     case batch([RPCCall?])
     /// Another value.
     case odd

@@ -51,8 +51,8 @@ struct RPCChanges: Sendable {
     }
 
     /// - Parameters:
-    ///   - states: Those in which aria2 makes the change.
-    ///   - done: What becomes of a transfer.
+    ///   - states: States that allow the change in aria2.
+    ///   - done: Participle of the change, for the error.
     private func change(
         of states: Set<TransferState> = Set(TransferState.allCases), _ done: String = "changed",
         _ change: @escaping @Sendable (TransferSelection) throws -> [ChangeOutcome]
@@ -70,7 +70,7 @@ struct RPCChanges: Sendable {
         }
     }
 
-    /// Transfers to which it does not apply are left as they are.
+    /// Transfers to which it does not apply are unchanged.
     private func changeAll(
         _ change: @escaping @Sendable () throws -> [ChangeOutcome]
     ) -> RPCMethods.Method {
@@ -113,7 +113,7 @@ struct RPCChanges: Sendable {
         return [.integer(Int64(removals)), .integer(Int64(added.count))]
     }
 
-    /// A download keeps its priority: it is moved among those that have the same.
+    /// A download keeps its priority: it is moved among others of the same priority.
     @Sendable
     private func changePosition(_ parameters: RPCParameters) throws -> JSONPayload {
         let transfer = try queue.found(parameters)

@@ -6,7 +6,7 @@ internal import Synchronization
 /// An answer over JSON-RPC.
 struct RPCReply: Sendable {
     var json: JSONPayload
-    /// The code of the error; 0 = there is none.
+    /// The code of the error; 0 = no error.
     var code: Int64 = 0
     /// A secret was wrong or missing.
     var isUnauthorized = false
@@ -16,7 +16,7 @@ struct RPCReply: Sendable {
     var isProven = false
 }
 
-/// How a call came.
+/// Authentication and method of a call's request.
 struct RPCCaller: Sendable {
     /// The request had the secret in its header, or none is asked for.
     var isProven: Bool

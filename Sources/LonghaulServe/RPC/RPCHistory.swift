@@ -1,7 +1,7 @@
 internal import Longhaul
 internal import LonghaulPlatform
 
-/// The methods about what has ended; the search is that of Motrix' aria2.
+/// The methods about ended transfers; the search is that of Motrix' aria2.
 struct RPCHistory: Sendable {
     private let queue: ServedQueue
     private let options: RPCOptions
@@ -80,9 +80,8 @@ struct RPCHistory: Sendable {
     }
 }
 
-/// SQL's LIKE: `%` stands for any text, `_` for one character, letters in either case. All places
-/// of the pattern at which a text may stand are followed at once, so that the work is that for the
-/// text's length, whatever the pattern is.
+/// SQL's LIKE: `%` stands for any text, `_` for one character, letters in either case. All possible
+/// positions in the pattern are followed at once, so that the work is bounded for every pattern.
 struct LikePattern {
     /// Words of bits, one bit for each place between two characters of the pattern.
     private typealias Places = [UInt64]

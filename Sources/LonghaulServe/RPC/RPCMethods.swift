@@ -123,8 +123,8 @@ extension TransferQueue {
 extension ServedQueue {
     var aria: AriaQueue { AriaQueue(queue, limit: Limits.rpcListMaximum) }
 
-    /// Records one request, paused where its options say so. One that equals an ended transfer is
-    /// a new one, with a gid of its own: clients remove the old result after it.
+    /// Records one request, paused where its options say so. One that equals an ended transfer is a
+    /// new one, with a new gid: clients remove the old result after it.
     ///
     /// - Throws: `destinationExists` where its file is there and is to be skipped.
     func add(

@@ -1,8 +1,7 @@
 internal import Longhaul
 
-/// aria2's notices of what happens to transfers. Ends come from the event log; starts and pauses
-/// are seen by comparing two looks at the queue. A start that no look has seen is told with its
-/// end.
+/// aria2's notices about transfers. Ends come from the event log; starts and pauses are seen by
+/// comparing two looks at the queue. A start between two looks is reported with the end.
 struct RPCNotices {
     static let names = [
         "aria2.onDownloadStart", "aria2.onDownloadPause", "aria2.onDownloadStop",
@@ -21,7 +20,7 @@ struct RPCNotices {
         var after: Int64
     }
 
-    /// What was seen last; `nil` = nothing was yet.
+    /// Result of the last look; `nil` = none yet.
     private var known: [TransferID: Look.Seen]?
     /// The numbers of the ends since the last look, which may be older than they are.
     private var ends: [TransferID: Int64] = [:]
@@ -51,7 +50,7 @@ struct RPCNotices {
 
     /// The notices of starts and pauses since the last look.
     mutating func changes(to look: Look) -> [String] {
-        // One that has ended since then is told already; one that runs again is not known.
+        // A transfer that has ended since then was reported; one that runs again is unknown.
         let transfers = look.transfers.filter { ends[$0.key, default: 0] <= look.after }
         ends = ends.filter { $0.value > look.after }
         defer { known = transfers }

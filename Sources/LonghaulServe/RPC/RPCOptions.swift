@@ -2,11 +2,11 @@ internal import Longhaul
 internal import LonghaulPlatform
 internal import Synchronization
 
-/// aria2's options: those of a transfer, and the global ones, which are the engine's limits and
-/// the options of new transfers.
+/// aria2's options: a transfer's, and the global ones, which are the engine's limits and the
+/// options of new transfers.
 final class RPCOptions: Sendable {
     private let queue: ServedQueue
-    /// Of new transfers, as they were set.
+    /// Options of new transfers, unparsed.
     private let globals = Mutex<[String: [String]]>([:])
 
     init(_ queue: ServedQueue) {
@@ -15,20 +15,20 @@ final class RPCOptions: Sendable {
 
     // MARK: - New transfers
 
-    /// Options that Longhaul has nothing like are passed over, and so are empty ones: clients send
-    /// these for what is not set.
+    /// Options without a counterpart in Longhaul are ignored, and so are empty ones: clients send
+    /// these for unset options.
     func request(
         _ urls: [String], _ options: [String: [String]]
     ) throws(LonghaulError) -> TransferRequest {
         for url in urls { try OptionText.refuseHidden(url, "uri") }
         var template = queue.template()
-        // aria2 renames unless it is told otherwise.
+        // aria2 renames by default.
         if template.request.options.ifExists == .fail {
             template.request.options.ifExists = .rename
         }
         var entry = try ListedRequest(urls: urls, template: template, context: queue.context())
         var all = globals.withLock { $0 }.merging(options) { $1 }
-        // What is not overwritten is renamed, unless that is refused, too.
+        // A file that is not overwritten is renamed, unless that is refused, too.
         if all["allow-overwrite"] != nil, all["auto-file-renaming"] == nil {
             all["auto-file-renaming"] = ["true"]
         }
@@ -102,8 +102,8 @@ final class RPCOptions: Sendable {
 
     // MARK: - All
 
-    /// What clients show of each download, unless it says otherwise: what was set globally, and
-    /// what holds here where aria2 has its defaults.
+    /// Options shown for each download unless it overrides them: the global ones, and the values
+    /// that stand here for aria2's defaults.
     private var shared: [String: JSONPayload] {
         let connections = "\(queue.engineLimits.perOrigin ?? Limits.connectionsPerOrigin)"
         var members: [String: JSONPayload] = [
@@ -116,7 +116,7 @@ final class RPCOptions: Sendable {
         ]
         let set = globals.withLock { $0 }
         members.merge(set.compactMapValues { $0.first.map(JSONPayload.string) }) { $1 }
-        // Whatever a client has set: Longhaul always continues.
+        // Longhaul always continues, regardless of the client's setting.
         members["continue"] = "true"
         return members
     }

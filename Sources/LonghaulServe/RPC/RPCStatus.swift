@@ -50,9 +50,9 @@ struct RPCStatus {
         ]
     }
 
-    /// Clients delete the file that is told when they remove a download. Until it is complete there
-    /// is none, or another's that is to be replaced; aria2 tells none either before it has begun.
-    /// Then clients show the name that the URL has.
+    /// Clients delete the reported file when they remove a download. Until it is complete the file
+    /// is missing, or another one that is to be replaced; aria2 reports no file either before it
+    /// has begun. Then clients show the name in the URL.
     private var path: String {
         if isUpload || transfer.state == .completed { return transfer.path }
         let isAnothers =

@@ -3,7 +3,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOWebSocket
 
-/// A connection: reads a request, has it answered on a thread of the pool, and goes on with the
+/// A connection: reads a request, has it answered on a thread of the pool, and continues with the
 /// next one. A client that is slow, or has not shown the secret, is disconnected.
 ///
 /// All state belongs to the channel's event loop.

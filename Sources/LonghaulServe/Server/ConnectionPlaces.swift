@@ -2,15 +2,15 @@ internal import Longhaul
 internal import NIOCore
 internal import Synchronization
 
-/// Decides who has a connection while there are more clients than places, and more bytes of
-/// requests than are to be kept. Strangers never keep out clients that are known or new.
+/// Decides which clients have a connection while there are more clients than places, and more bytes
+/// of requests than are to be kept. Unauthenticated clients never keep out known or new ones.
 struct ConnectionPlaces: Sendable {
     enum Standing: Int, Comparable, Sendable {
         /// The client has not sent a whole request yet, or has not shown the secret.
         case unproven
-        /// It asks for nothing for now, or only listens.
+        /// The client requests nothing, or only listens.
         case idle
-        /// Its answer is due.
+        /// The client's answer is due.
         case answering
 
         static func < (one: Standing, other: Standing) -> Bool { one.rawValue < other.rawValue }
@@ -20,7 +20,7 @@ struct ConnectionPlaces: Sendable {
         var standing = Standing.unproven
         /// Grows with each change of standing: the smallest is the oldest.
         var turn: Int
-        /// Of a request that is not answered yet.
+        /// Bytes of an unanswered request.
         var bytes = 0
     }
 

@@ -2,8 +2,8 @@ internal import Longhaul
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Server-Sent Events to one client. What it does not read is not kept: it is read from the store
-/// once the client reads on.
+/// Server-Sent Events to one client. Unread events are not kept: they are read from the store once
+/// the client reads on.
 ///
 /// All state belongs to the channel's event loop.
 final class EventStream {

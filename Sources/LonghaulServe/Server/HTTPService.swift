@@ -3,8 +3,8 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// Answers requests: what is not admitted at once, all else on a thread of the pool, where the
-/// store may block.
+/// Answers requests: refused ones at once, all others on a thread of the pool, where the store may
+/// block.
 final class HTTPService: Sendable {
     let gatekeeper: Gatekeeper
     let queue: ServedQueue

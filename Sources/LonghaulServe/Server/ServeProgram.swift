@@ -16,7 +16,7 @@ package struct ServeProgram {
     /// Runs until a signal or a client ends it. Everything is saved then.
     ///
     /// - Parameters:
-    ///   - limits: Reads the engine's limits anew, at SIGHUP.
+    ///   - limits: Rereads the engine's limits, at SIGHUP.
     ///   - ready: Called with the address once requests are answered.
     /// - Throws: `conflict` when the port is taken, and where everybody could come in without a
     ///   secret; `storeUnavailable`.

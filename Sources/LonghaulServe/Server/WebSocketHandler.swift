@@ -69,8 +69,8 @@ final class WebSocketHandler: ChannelInboundHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// Nothing is read while a call is being answered, or while the client does not read: what it
-    /// sends stays in its own memory.
+    /// Nothing is read while a call is being answered, or while the client does not read: unsent
+    /// messages stay in the client's memory.
     private func updateReading(_ context: ChannelHandlerContext) {
         let isReading = !isBusy && context.channel.isWritable
         context.channel.setOption(.autoRead, value: isReading).whenFailure { _ in }
@@ -125,7 +125,8 @@ final class WebSocketHandler: ChannelInboundHandler {
 
     // MARK: - Calls
 
-    /// One call at a time, so that a client cannot occupy all threads, and answers stay in order.
+    /// Answers one call at a time, so that a client cannot occupy all threads, and answers stay in
+    /// order.
     private func receive(_ text: [UInt8], _ context: ChannelHandlerContext) {
         if isBusy {
             waiting.append(text)
@@ -182,7 +183,7 @@ final class WebSocketHandler: ChannelInboundHandler {
         compare(context)
     }
 
-    /// Compares the queue with what it was before, at most some times a second.
+    /// Compares the queue with its previous state, at most some times a second.
     private func compare(_ context: ChannelHandlerContext) {
         if isComparing {
             isToCompareAgain = true

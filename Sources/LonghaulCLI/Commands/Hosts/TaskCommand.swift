@@ -86,7 +86,7 @@ struct TaskSubmit: ConsoleCommand {
     enum WhenLost: String, CaseIterable, ExpressibleByArgument {
         /// The run expires, and comes again when the requirement holds.
         case again
-        /// The run goes on.
+        /// The run continues.
         case `continue`
         /// The run expires, and does not come again for that.
         case drop
@@ -151,7 +151,7 @@ struct TaskName: ParsableArguments {
         return task
     }
 
-    /// Prints the request as it is now, for programs.
+    /// Prints the present request, for programs.
     func report(_ queue: TransferQueue, on console: Console) throws -> ExitStatus {
         guard console.isJSON, let task = try queue.tasks.find(id, host: host) else { return .done }
         try console.line { $0.task(task) }
@@ -302,7 +302,7 @@ struct TaskSimulateExpiration: ConsoleCommand {
 }
 
 extension TransferQueue {
-    /// A host that was removed may have requests: asked for where there are none.
+    /// A removed host may have requests: called only when none are found.
     fileprivate func checkKnown(_ host: String?) throws(LonghaulError) {
         guard let name = host, try self.host(name) == nil else { return }
         throw LonghaulError(.noSuchHost, "there is no host \(TerminalText.shown(name))")

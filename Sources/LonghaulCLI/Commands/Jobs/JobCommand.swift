@@ -39,7 +39,7 @@ extension JobName {
         return .done
     }
 
-    /// Prints the job as it is now, for programs.
+    /// Prints the present job, for programs.
     func report(_ queue: TransferQueue, on console: Console) throws -> ExitStatus {
         if console.isJSON {
             let job = try queue.jobs.find(name)
@@ -144,7 +144,7 @@ struct JobCancel: ConsoleCommand {
     func perform(on console: Console) throws -> ExitStatus {
         let queue = try TransferQueue()
         try queue.jobs.cancel(which.name)
-        // Without an engine there is nothing that could end the run.
+        // Without an engine nothing could end the run.
         start.start(queue, on: console)
         return try which.report(queue, on: console)
     }

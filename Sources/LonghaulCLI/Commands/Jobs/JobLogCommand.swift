@@ -77,7 +77,7 @@ struct JobLogCommand: ConsoleCommand {
 struct JobOutput {
     enum Part {
         case line(JobLog.Line)
-        /// So many bytes of a long log were not kept.
+        /// Number of bytes of a long log that were not kept.
         case leftOut(Int64)
     }
 
@@ -102,7 +102,7 @@ struct JobOutput {
 
     /// Reads a log to its end.
     ///
-    /// - Parameter isFollowing: The end is that of the run, as it is recorded.
+    /// - Parameter isFollowing: The end is the recorded end of the run.
     /// - Returns: `nil` = there is no log; `false` = a signal has asked to stop.
     func read(
         _ run: Int64, following isFollowing: Bool, show: (Part) throws -> Void
@@ -110,7 +110,7 @@ struct JobOutput {
         let log = queue.jobs.log(of: name, run: run)
         var cursor = JobLog.Cursor()
         while Signals.received == nil {
-            // Asked before the last lines are read: what the run wrote is there by then.
+            // Asked before the last lines are read: the run's output is complete then.
             let isOver = try !isFollowing || end(of: run) != nil
             guard var lines = log.read(&cursor) else { return nil }
             while !lines.isEmpty {
@@ -128,7 +128,7 @@ struct JobOutput {
     func end(of run: Int64) throws -> TaskRun? {
         let runs = try queue.jobs.find(name).runs
         guard let known = runs.first(where: { $0.launch == run }) else {
-            // So many others have followed that it is forgotten.
+            // Later runs have displaced its record.
             return TaskRun(launch: run, startedAt: Timestamp(milliseconds: 0))
         }
         return known.endedAt == nil ? nil : known
