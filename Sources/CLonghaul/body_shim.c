@@ -106,7 +106,7 @@ lh_flow *lh_turn_write(lh_turn *turn) {
     return NULL;
 }
 
-// Takes bytes that belong behind those that the flow has written or gathered.
+// Takes bytes that follow the bytes written or gathered by the flow.
 static int gather(lh_flow *flow, const char *data, size_t length) {
     lh_turn *turn = flow->turn;
     if (turn->gathering != flow || turn->gathered_length + length > gathered_most)
@@ -266,7 +266,7 @@ static size_t pass(lh_flow *flow, const char *data, size_t length) {
     return length;
 }
 
-// libcurl calls with at most CURL_MAX_WRITE_SIZE bytes, whatever its buffer size. After
+// libcurl calls with at most CURL_MAX_WRITE_SIZE bytes, for every buffer size. After
 // CURL_WRITEFUNC_PAUSE it keeps the piece and hands the same bytes over again from the same start.
 size_t lh_flow_body(char *data, size_t size, size_t count, void *opaque) {
     lh_flow *flow = opaque;
@@ -315,7 +315,7 @@ static void give_back_cache(lh_flow *flow, int64_t offset) {
     upload->dropped = offset;
 }
 
-// Returns 0 when the file is not what it was, or cannot be read.
+// Returns 0 when the file has changed or cannot be read.
 static int read_file(lh_flow *flow, char *buffer, size_t length, int64_t offset) {
     size_t done = 0;
     while (done < length) {

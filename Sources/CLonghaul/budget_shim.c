@@ -45,7 +45,7 @@ void lh_bucket_fill(lh_bucket *bucket, int64_t now) {
     bucket->remainder = earned - (double)whole;
 }
 
-// The fewest tokens for which a paused request is resumed.
+// The fewest tokens that resume a paused request.
 static int64_t quantum_of(const lh_bucket *bucket) {
     int64_t quantum = bucket->rate / 50;
     return quantum > 0 ? quantum : 1;

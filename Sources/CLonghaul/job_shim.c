@@ -39,7 +39,7 @@ struct job {
     long long kill_at;
     long long grace;
     struct stream streams[2];
-    // Bytes of the log, those of the hole included, and where the hole ends.
+    // Bytes of the log, the hole included, and the end of the hole.
     long long size, hole_end;
     int has_no_holes;
     char stamp[STAMP + 1];
@@ -134,7 +134,7 @@ static int drain(struct job *job, struct stream *stream) {
 }
 
 static void record_end(struct job *job) {
-    // What the command wrote before its end; what it left running may write without end.
+    // Output before the command's end; processes left running may write without end.
     for (int index = 0; index < 2; index++) {
         struct stream *stream = &job->streams[index];
         for (int count = 0; count < 64 && drain(job, stream); count++) {}
@@ -211,7 +211,7 @@ static int is_group_empty(struct job *job) {
     return kill(-job->command, 0) < 0 && errno == ESRCH;
 }
 
-// Until the command and its group have ended. What a command leaves in its group ends with it.
+// Supervises until the command and its group have ended. Processes left in its group end with it.
 static void supervise(struct job *job, int signals) {
     for (;;) {
         reap(job);

@@ -126,9 +126,9 @@ int lh_preallocate(int descriptor, int64_t length) {
     struct statfs system;
     struct stat file;
     if (fstat(descriptor, &file) < 0 || fstatfs(descriptor, &system) < 0) return -errno;
-    // tmpfs reserves by writing zeros into every page, which costs a good part of what the download
-    // itself does: there only the free space is checked. ext4 allocates piece by piece, and has
-    // taken all free space when it reports ENOSPC: there it is checked first.
+    // tmpfs reserves by writing zeros into every page, which costs a good part of the download's
+    // own work: there only the free space is checked. ext4 allocates piece by piece, and has taken
+    // all free space when it reports ENOSPC: there it is checked first.
     int is_memory = system.f_type == TMPFS_MAGIC;
     // The length is more than a file can have there: freeing space would not help.
     if (lseek(descriptor, length, SEEK_SET) < 0) return errno == EINVAL ? -EFBIG : -errno;
@@ -137,7 +137,7 @@ int lh_preallocate(int descriptor, int64_t length) {
         return -ENOSPC;
     if (is_memory) return 0;
     int result = reserve(descriptor, length);
-    // Frees what the call allocated before it failed.
+    // Frees blocks allocated before the failure.
     if (result < 0 && ftruncate(descriptor, file.st_size) < 0) {}
     return result;
 }

@@ -16,7 +16,7 @@
 // The kernel cuts dumps into pieces of at most 32 KiB (netlink_dump in af_netlink.c).
 enum { piece_bytes = 32768 };
 
-// A dump during which the tables changed is repeated, at most so many times.
+// A dump during which the tables changed is repeated, up to this number of attempts.
 enum { attempts_max = 3 };
 
 static int netlink_socket(int protocol, unsigned groups, int flags) {
@@ -50,8 +50,8 @@ int lh_route_watch(void) {
         SOCK_NONBLOCK);
 }
 
-// Routes that matter are default routes and those to large parts of the Internet, by which VPNs
-// pass them: a router may change thousands of others.
+// Relevant routes are default routes, and routes to large parts of the Internet, which VPNs use in
+// their place: a router may change thousands of others.
 enum { large_bits = 8 };
 
 static int matters(const struct nlmsghdr *message) {

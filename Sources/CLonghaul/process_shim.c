@@ -24,9 +24,9 @@ char *const *lh_arguments(int *count) {
     return argument_list;
 }
 
-// The first process of a container is the parent of all that others leave behind there, and nobody
-// else would await these. It does nothing but that, and its child goes on as the program. Signals
-// are forwarded; those of the terminal go to the child, whose group has it.
+// The first process of a container is the parent of all orphans there, and no other process would
+// await these. It only awaits them, and its child continues as the program. Signals are forwarded;
+// the terminal's go to the child, whose group has it.
 static void leave_first_process(void) {
     sigset_t all, before;
     sigfillset(&all);
@@ -58,9 +58,9 @@ void lh_process_tune(void) {
     if (getpid() == 1) leave_first_process();
     // Children of the program that this process was before an execve(2), and that ended meanwhile.
     while (waitpid(-1, NULL, WNOHANG) > 0) continue;
-    // libcurl allocates its buffers anew for every request. With these thresholds glibc takes them
-    // from the heap and keeps them there: no page faults at the next allocation, and no TLB
-    // shootdown on other processors.
+    // libcurl allocates its buffers for every request. With these thresholds glibc takes them from
+    // the heap and keeps them there: no page faults at the next allocation, and no TLB shootdown on
+    // other processors.
     mallopt(M_MMAP_THRESHOLD, 4 << 20);
     mallopt(M_TRIM_THRESHOLD, 8 << 20);
     // SQLite's memory statistics are not read, and every allocation would take a lock for them.

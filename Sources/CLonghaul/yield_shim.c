@@ -230,8 +230,8 @@ void lh_socket_gate(lh_socket *socket, int on) {
     setsockopt(socket->fd, SOL_SOCKET, SO_BUF_LOCK, &value, sizeof value);
 }
 
-// The send buffer has what is under way, too. A pace would be no window: packets that go out one by
-// one are acknowledged late, and their round trips are no queue (RFC 1122 §4.2.3.2). The kernel
+// The send buffer contains bytes in flight, too. A pace would be no window: packets that go out one
+// by one are acknowledged late, and their round trips are no queue (RFC 1122 §4.2.3.2). The kernel
 // doubles the value for its overhead, and bounds it by net.core.wmem_max (208 KiB as a rule): for
 // larger windows its own tuning is turned on again (SO_BUF_LOCK).
 void lh_socket_hold(lh_socket *socket, int window) {

@@ -41,7 +41,7 @@ extension Limits {
     static let threadStackBytes = 512 * 1024
 
     // Lock and wake-ups.
-    /// The lock file is opened anew so often if it is deleted meanwhile.
+    /// Number of tries to open the lock file if it is deleted meanwhile.
     static let lockDeletedTries = 8
     /// Poll interval if no inotify instance is left.
     static let lockPollMilliseconds: Int64 = 100
@@ -79,7 +79,7 @@ extension Limits {
     package static let jobLogsKept = 10
     /// The bytes of a log that are read at once.
     static let jobLogPieceBytes = 256 << 10
-    /// The line about the end of a run is within so many last bytes of its log.
+    /// The line about the end of a run is within this number of last bytes of its log.
     static let jobLogEndBytes = 256
 
     // Conditions.
@@ -89,10 +89,9 @@ extension Limits {
     static let networkLinks = 1_024
     static let networkAddresses = 1_024
     static let networkRoutes = 64
-    /// How long logind waits for delay locks, unless it says otherwise (InhibitDelayMaxSec in
-    /// logind.conf(5)).
+    /// Default wait of logind for delay locks (InhibitDelayMaxSec in logind.conf(5)).
     static let delaySeconds: Double = 5
-    /// How long the desktop may take to show a notification.
+    /// Time for the desktop to show a notification.
     static let notificationSeconds: Double = 5
     /// Characters of a notification's text.
     static let notificationCharacters = 300

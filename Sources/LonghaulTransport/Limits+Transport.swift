@@ -4,13 +4,13 @@ internal import LonghaulCore
 /// clock.
 extension Limits {
     // Connections.
-    /// How long a request waits within libcurl for a connection, and then in its queue.
+    /// Wait of a request within libcurl for a connection, and then in its queue.
     static let pendingNanoseconds: Int64 = 1_000_000_000
     /// Between two runs while a connection is made. libcurl 7.88 gives up an address in one run and
-    /// tries the next one only in the run after it, for which it asks no sooner than the next
+    /// tries the next one only in the run after it, which it requests no sooner than the next
     /// address, too, should have answered (lib/connect.c).
     static let connectingNanoseconds: Int64 = 250_000_000
-    /// Without a byte for so long, a connection is better made anew.
+    /// After this silence a new connection is better.
     static let silenceNanoseconds: Int64 = 3_000_000_000
     /// libcurl does not reuse a connection that was idle for longer (CURLOPT_MAXAGE_CONN).
     static let idleConnectionNanoseconds: Int64 = 118_000_000_000
@@ -22,7 +22,7 @@ extension Limits {
     // The loop.
     /// In this time a fast sender refills a socket that was emptied.
     static let socketRefillMilliseconds: Int32 = 5
-    /// If memory is short, going on at once would make it worse.
+    /// If memory is short, continuing at once would make it worse.
     static let pollFailureMilliseconds: Int32 = 100
 
     // Yielding.

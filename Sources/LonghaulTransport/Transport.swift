@@ -5,8 +5,9 @@ internal import Synchronization
 /// Moves bytes between servers and part files: one thread, one libcurl multi handle, values in and
 /// values out.
 ///
-/// It decides nothing: the request's `judge` interprets a head, and the engine chooses what happens
-/// next. It knows neither the store nor the names of files. No call blocks except ``shutdown()``.
+/// The transport decides nothing: the request's `judge` interprets a head, and the engine chooses
+/// what happens next. It knows neither the store nor the names of files. No call blocks except
+/// ``shutdown()``.
 ///
 /// Facts are delivered in order and in batches, on the transport's thread: `facts` must only put
 /// them into a mailbox. After `ended` nothing more is written through the request's descriptor or
@@ -104,13 +105,13 @@ package final class Transport: Sendable {
         inbox.send(.rate(key, bytesPerSecond))
     }
 
-    /// Connections and streams to one origin from now on; those that are open stay.
+    /// Connections and streams to one origin from now on; open ones stay.
     package func setLimitsPerOrigin(_ limits: SchedulerLimits) {
         inbox.send(.limitsPerOrigin(limits))
     }
 
-    /// Stops all requests, delivers their facts and ends the thread, on which libcurl may still
-    /// close sessions for a while. May be called more than once, but never from `facts`.
+    /// Stops all requests, delivers their facts and ends the thread, where libcurl may still close
+    /// sessions for a while. May be called more than once, but never from `facts`.
     package func shutdown() {
         precondition(!thread.isCurrent, "shutdown() would wait for itself")
         isJoined.withLock { isJoined in

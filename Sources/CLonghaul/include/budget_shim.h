@@ -2,7 +2,7 @@
 #define LONGHAUL_BUDGET_SHIM_H
 // Budget that all transports of an engine share: the rate, and the connections, which are counted
 // here by their sockets. libcurl 8.13 to 8.21 bounds no connections of a share, and no libcurl
-// bounds those of several shares or threads together.
+// bounds connections of several shares or threads together.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,7 +45,7 @@ void lh_budget_fill(lh_budget *budget, int64_t now);
 int64_t lh_budget_wait(lh_budget *budget);
 // Takes at most `wanted` bytes, and returns how many.
 size_t lh_budget_take(lh_budget *budget, size_t wanted);
-// Gives back what was taken and not used.
+// Gives back unused tokens.
 void lh_budget_return(lh_budget *budget, size_t unused);
 
 // Bounds the connections to one site, and those to all of them together.
@@ -56,9 +56,9 @@ void lh_budget_bound(lh_budget *budget, size_t per_site, size_t in_all);
 // connection may take several sockets at a time, for its addresses: it counts once.
 int lh_budget_open(
     lh_budget *budget, uint64_t site, const void *user, int family, int type, int protocol);
-// Before a request goes over the connection to the site with this local port: libcurl does not tell
-// the socket of one that is in use. Returns 0 if the connection was shut down by `lh_budget_open`;
-// else `held` has what is to be given to `lh_budget_leave`.
+// Before a request goes over the connection to the site with this local port: libcurl does not
+// report the socket of one that is in use. Returns 0 if the connection was shut down by
+// `lh_budget_open`; else `held` is the argument for `lh_budget_leave`.
 int lh_budget_use(lh_budget *budget, uint64_t site, uint16_t port, uint64_t *held);
 // `user` makes no connection any more, and does not use the one that it holds; 0 = none.
 void lh_budget_leave(lh_budget *budget, const void *user, uint64_t held);

@@ -20,10 +20,10 @@ long lh_easy_getinfo_long(CURL *easy, CURLINFO info);
 int64_t lh_easy_getinfo_off_t(CURL *easy, CURLINFO info);
 // Pointer that was set with CURLOPT_PRIVATE.
 void *lh_easy_getinfo_private(CURL *easy);
-// -1 where there is none.
 // NULL = unknown.
 const char *lh_easy_getinfo_string(CURL *easy, CURLINFO info);
 
+// CURL_SOCKET_BAD without a connection.
 curl_socket_t lh_easy_getinfo_socket(CURL *easy);
 // True if the connection's local address is gone from this machine: packets to it are lost without
 // an error.
@@ -36,7 +36,7 @@ extern const long lh_auth_basic;
 extern const long lh_auth_digest;
 extern const long lh_auth_negotiate;
 extern const long lh_auth_any;
-// CURL_NETRC_OPTIONAL: an enumerator in older headers of libcurl, a long in those of 8.14.
+// CURL_NETRC_OPTIONAL: an enumerator in older headers of libcurl, a long in 8.14's.
 extern const long lh_netrc_optional;
 
 // The next handle whose transfer has ended, or NULL; `code` is its result.

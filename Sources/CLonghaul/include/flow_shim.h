@@ -16,7 +16,7 @@ typedef struct lh_turn {
     int64_t notices;  // requests whose `noticed` was set since the loop last checked
     int rests;        // set whenever a flow's `rests_until` is
     lh_budget *budget;
-    struct lh_flow *gathering;  // whose bytes are in `gathered`; NULL = there are none
+    struct lh_flow *gathering;  // whose bytes are in `gathered`; NULL = no bytes
     uint8_t *gathered;          // owned by the turn; NULL until a body comes
     size_t gathered_length;
 } lh_turn;
@@ -32,7 +32,7 @@ enum lh_flow_state {
 enum lh_flow_outcome {
     LH_FLOW_FINE = 0,
     LH_FLOW_REFUSED,          // the body is not wanted; the request was ended
-    LH_FLOW_OVERLAP_DIFFERS,  // compared bytes are not those of the file
+    LH_FLOW_OVERLAP_DIFFERS,  // compared bytes differ from the file's
     LH_FLOW_TOO_LONG,         // body past `end`
     LH_FLOW_REACHED_STOP,     // body past `stop_at`, where it was to end
     LH_FLOW_DISK,             // `disk_errno`
@@ -40,7 +40,7 @@ enum lh_flow_outcome {
     LH_FLOW_SOURCE_CHANGED,  // the file that is sent is another version, or shorter
 };
 
-// Body of a request: bytes of its own, a part of the file `fd` of its flow, bytes of its own.
+// Body of a request: a prefix, a part of the file `fd` of its flow, and a suffix.
 typedef struct lh_upload {
     uint8_t *before;  // owned by the flow
     uint8_t *after;   // as `before`
@@ -53,7 +53,7 @@ typedef struct lh_upload {
     int64_t sent;      // the furthest that `position` has been
     int64_t dropped;   // file offset up to which the page cache was given back
     int may_repeat;    // the request may be sent again after some bytes were sent
-    int is_pinned;     // `size`, `modified` and `changed` are those of the version to send
+    int is_pinned;     // `size`, `modified` and `changed` describe the version to send
     int64_t size;
     int64_t modified;  // nanoseconds since 1970
     int64_t changed;   // nanoseconds since 1970
@@ -75,7 +75,7 @@ typedef struct lh_flow {
     void (*judge)(void *owner);  // called at the first body byte; sets state and plan
     void (*interim)(void *owner);  // called at the end of a head with the status 104 or 417
     int (*admits)(void *owner);  // whether the request may go over the connection found for it
-    // Whether the request may go to this address, of 4 or 16 bytes; NULL = to any.
+    // True if the request may go to this address, of 4 or 16 bytes; NULL = to any.
     int (*may_reach)(const uint8_t *address, size_t length);
     int is_kept_away;  // it has no connection to an address that it may reach
 
@@ -127,28 +127,28 @@ typedef struct lh_flow {
     int has_data_sockets;  // FTP: sockets made while it has a connection are for data
     int socket;       // the last one made for the request, may be closed; -1 = none
     uint64_t cookie;  // SO_COOKIE of `socket`, whose number may be reused
-    const void *tls;  // OpenSSL's object of its HTTP/1.1 connection; NULL = there is none
+    const void *tls;  // OpenSSL's object of its HTTP/1.1 connection; NULL = unset
     struct lh_flow *next_watched;
     int is_end_announced;  // close_notify has come on the connection
     lh_upload upload;
-    int64_t asked_in;     // `now` of the turn in which libcurl last reported progress; 0 = none
+    int64_t asked_in;     // `now` of the turn of libcurl's last report of progress; 0 = none
     int64_t asked_since;  // monotonic nanoseconds of the first time in that turn
 } lh_flow;
 
-// Writes what has been gathered. To be called before anything is concluded from what a flow has
-// written. Returns the flow if its disk has failed: its `outcome` says so.
+// Writes the gathered bytes. To be called before anything is concluded from a flow's written bytes.
+// Returns the flow if its disk has failed: its `outcome` says so.
 lh_flow *lh_turn_write(lh_turn *turn);
-// Makes the handle send what the flow's `upload` says, and copies the bytes of its own.
+// Makes the handle send the flow's `upload`, and copies its prefix and suffix.
 int lh_flow_send(
     lh_flow *flow, CURL *easy, const uint8_t *before, size_t before_length, const uint8_t *after,
     size_t after_length);
-// Drops what libcurl hands over for a request without a body: of FTP, fields of its own making.
+// Drops what libcurl hands over for a request without a body: over FTP, fields made by libcurl.
 void lh_flow_ignore_body(CURL *easy);
 size_t lh_flow_read(char *buffer, size_t size, size_t count, void *opaque);
 
 // Clears the state of the last request, which has left its connection; keeps the head buffer.
 void lh_flow_reset(lh_flow *flow);
-// Makes libcurl hand over what it holds back for a paused sink, and drops it. For a handle that is
+// Makes libcurl hand over bytes held back for a paused sink, and drops them. For a handle that is
 // to be removed.
 void lh_flow_drain(lh_flow *flow, CURL *easy);
 // Ends a request that keeps libcurl within one call for more than 5 seconds. At the end of a file
@@ -169,7 +169,7 @@ void lh_flow_free_head(lh_flow *flow);
 // calls when a request begins.
 void lh_flow_attach(lh_flow *flow, CURL *easy);
 
-// Whether the flow may go to the address; notes it where it may not.
+// Returns whether the flow may go to the address; records a refused one.
 int lh_flow_may_reach(lh_flow *flow, const struct sockaddr *address);
 
 size_t lh_flow_header(char *data, size_t size, size_t count, void *opaque);

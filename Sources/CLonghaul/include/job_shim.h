@@ -7,8 +7,8 @@
 // The first argument of a program of this project that is to be this process.
 #define LH_JOB_ARGUMENT "--longhaul-job-run"
 
-// What is kept of a log: this much of its beginning and this much of its end. Between them the file
-// has a hole; offsets in it do not change.
+// The kept parts of a log: this much of its beginning and this much of its end. Between them the
+// file has a hole; offsets in it do not change.
 #define LH_JOB_LOG_HEAD (512 << 10)
 #define LH_JOB_LOG_TAIL (512 << 10)
 

@@ -31,9 +31,9 @@ int lh_rename_noreplace(int from_dir, const char *from, int to_dir, const char *
 // fallocate(2) with FALLOC_FL_KEEP_SIZE, retried when interrupted: all of it or nothing. On tmpfs
 // it only checks the free space. Nothing else may write to the file: a failed call truncates it.
 int lh_preallocate(int descriptor, int64_t length);
-// The same for a file with other writers: a failed call keeps what it has allocated.
+// The same for a file with other writers: a failed call keeps allocated blocks.
 int lh_keep_room(int descriptor, int64_t length);
-// Frees what is allocated beyond the end of the file. Nothing may write to it: it is truncated.
+// Frees blocks allocated beyond the end of the file. Nothing may write to it: it is truncated.
 int lh_give_back(int descriptor);
 // syncfs(2). -EOPNOTSUPP on FUSE, where the call does not reach the daemon.
 int lh_syncfs(int descriptor);
@@ -51,7 +51,7 @@ int lh_keep_in_place(int descriptor);
 int lh_default_mode(int directory);
 // ioprio_set(2) of the calling thread: class idle, or back to none (which follows its nice value).
 void lh_disk_priority(int idle);
-// Gives the calling thread, and those that it starts from now on, a nice value of 10 at least.
+// Gives the calling thread, and threads that it starts later, a nice value of 10 at least.
 void lh_processor_priority_low(void);
 
 // Exclusive open file description locks over the whole file. Taking returns 0, or -EAGAIN if the
@@ -74,12 +74,12 @@ int64_t lh_clock_boottime(void);
 int64_t lh_clock_realtime_milliseconds(void);
 int lh_random(void *bytes, size_t count);
 
-// Sets the calling thread's characters to UTF-8, whatever the process's locale is. Pass the result,
-// NULL too, to lh_locale_leave before the thread ends.
+// Sets the calling thread's characters to UTF-8, regardless of the process's locale. Pass the
+// result, NULL too, to lh_locale_leave before the thread ends.
 void *lh_locale_use_utf8(void);
 void lh_locale_leave(void *locale);
 
-// Waits at most so many milliseconds for the thread's end. True if it has ended and is joined.
+// Waits at most `milliseconds` for the thread's end. True if it has ended and is joined.
 _Bool lh_join_within(pthread_t thread, int milliseconds);
 // Names the calling thread; the kernel keeps 15 bytes.
 void lh_name_thread(const char *name);

@@ -31,7 +31,7 @@ typedef struct lh_default_route {
 
 // The way that the kernel takes to the outside, by the rules of all its tables.
 typedef struct lh_outward_route {
-    int link;  // 0 = there is none
+    int link;  // 0 = unknown
     int has_gateway;
     unsigned char gateway[16];
 } lh_outward_route;

@@ -16,7 +16,7 @@ package enum SystemClock {
 
 /// The machine's time zone: `TZ`, else /etc/localtime.
 package enum LocalClock {
-    /// How far local time is ahead of UTC at a moment.
+    /// Offset of local time from UTC at a moment.
     package static func secondsFromUTC(_ time: Timestamp) -> Int {
         // localtime_r(3) need not notice a changed zone; tzset(3) does.
         tzset()
@@ -53,8 +53,7 @@ package struct SystemRandom: RandomNumberGenerator, Sendable {
     }
 }
 
-/// Tells one boot of the kernel from another: as long as it is the same, the page cache is the
-/// same.
+/// Distinguishes boots of the kernel: the page cache lives as long as the boot.
 package struct BootID: Hashable, Sendable {
     package var high: UInt64
     package var low: UInt64

@@ -3,12 +3,12 @@ internal import Glibc
 internal import LonghaulCore
 internal import Synchronization
 
-/// Names that the file system of a directory refuses. Only creating a file shows: what it says of
-/// itself (`_PC_NAME_MAX`) tells nothing about characters, and not always the truth about lengths.
+/// Names that the file system of a directory refuses. Only creating a file shows: `_PC_NAME_MAX`
+/// says nothing about characters, and is not always right about lengths.
 extension DirectoryHandle {
-    /// Why no file of this name can be in the directory. `nil` = it can, or that cannot be found
-    /// out. A file is made for a name that is not portable, in a hidden directory of its own: none
-    /// appears under the name, whatever happens meanwhile.
+    /// Why no file of this name can be in the directory. `nil` = it can, or that is unknown. A name
+    /// that is not portable is tried with a file in a separate hidden directory: no file ever
+    /// appears under the name in the directory itself.
     package func refusal(of name: String) -> SystemFailure? {
         if FileNaming.isPortable(name) || hasAnyName { return nil }
         return refusal(ofAny: [name])
@@ -42,7 +42,7 @@ extension DirectoryHandle {
         let place = ".\(UInt64.random(in: 0 ... .max)).longhaul-probe"
         guard mkdirat(descriptor, place, 0o700) == 0 else { return nil }
         defer { unlinkat(descriptor, place, AT_REMOVEDIR) }
-        // Where this name is refused as well, it is not for the name.
+        // If this name is refused as well, the name is not the cause.
         guard error(ofCreating: "a", in: place) == nil else { return nil }
         for name in names {
             guard let errno = error(ofCreating: name, in: place) else { continue }

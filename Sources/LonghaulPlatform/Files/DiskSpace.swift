@@ -98,8 +98,8 @@ package enum DiskSpace {
 /// A file system is mounted at a directory whose device number differs from that of its parent. A
 /// bind mount within one file system changes no device number and does not count as a mount.
 extension MountedDisk {
-    /// The mount point of the file system with this number, on which the directory lies. `nil`: it
-    /// is the file system of `/`, which is never away, or the mount point is unknown.
+    /// The mount point of the directory's file system, which has this number. `nil`: the file
+    /// system of `/`, which is never away, or an unknown mount point.
     static func mountPoint(of directory: String, device: UInt64) -> String? {
         if device == root || device != Self.device(at: directory) { return nil }
         guard let real = realpath(directory, nil) else { return nil }

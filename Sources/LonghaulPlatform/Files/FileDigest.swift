@@ -44,7 +44,7 @@ package final class FileDigest: Sendable {
         try result.get()
     }
 
-    /// Lower-case hexadecimal, of the bytes up to ``position``. Hashing may go on afterwards.
+    /// Lower-case hexadecimal, of the bytes up to ``position``. Hashing may continue afterwards.
     package func hex() -> String {
         Hex.text(state.withLock { $0.hasher.digest() })
     }

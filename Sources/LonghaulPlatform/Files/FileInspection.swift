@@ -5,7 +5,7 @@ package import LonghaulCore
 /// Inspects the files under the names of a transfer. Opens and changes no file.
 package enum FileInspection {
     /// - Parameters:
-    ///   - disk: The disk on which the part file was made, if known.
+    ///   - disk: The part file's original disk, if known.
     ///   - identity: The recorded identity. Where inode numbers may change with each mount, a file
     ///     with another identity counts as unusable, not as another file.
     package static func facts(
@@ -53,7 +53,7 @@ package enum FileInspection {
         return file.identity == identity || isRenumbered(path)
     }
 
-    /// Its file system may give other inode numbers with each mount.
+    /// The file system of the path may give other inode numbers with each mount.
     private static func isRenumbered(_ path: String) -> Bool {
         guard let (directory, _) = PathParts.split(path),
             let handle = try? DirectoryHandle(opening: directory)
@@ -114,7 +114,7 @@ package enum FileInspection {
     }
 }
 
-/// The status of a file and the identity by which it is recognized later.
+/// The status of a file, and its identity to recognize it later.
 struct FileLook {
     private let file: lh_file
 

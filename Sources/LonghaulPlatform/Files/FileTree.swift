@@ -3,7 +3,7 @@ internal import Glibc
 /// The files below a directory, as an upload of the directory finds them. Links to directories are
 /// followed only where that is asked for, and then none leads back into itself.
 package struct FileTree {
-    /// Why a name is passed over.
+    /// The reason for skipping a name.
     package enum Obstacle: String, Hashable, Sendable {
         case link, special, unreadable
         /// The target of a link is not there, or leads back to a directory above.
@@ -27,7 +27,7 @@ package struct FileTree {
         let inode: UInt64
     }
 
-    /// - Parameter followsLinks: Links count as what they lead to. The root may be a link anyway.
+    /// - Parameter followsLinks: Links count as their targets. The root may be a link anyway.
     /// - Throws: `SystemFailure` if the root is no directory, or cannot be read.
     package init(_ root: String, followsLinks: Bool) throws(SystemFailure) {
         self.root = root
@@ -100,7 +100,7 @@ package struct FileTree {
         }
     }
 
-    /// In the order of their bytes, which is the same each time.
+    /// Sorted by bytes, so that the order is the same each time.
     private func names(in path: String) -> [[UInt8]]? {
         guard let stream = opendir(path) else { return nil }
         defer { closedir(stream) }

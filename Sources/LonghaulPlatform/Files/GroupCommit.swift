@@ -25,8 +25,8 @@ package enum GroupCommit {
         return answers
     }
 
-    /// Returns one result per item, in order. Only items for which ``makeDurable(_:)`` returned
-    /// `nil` may be passed.
+    /// Returns one result per item, in order. Pass only items with a `nil` result of
+    /// ``makeDurable(_:)``.
     package static func publish(_ items: [FinishItem]) -> [FinishOutcome] {
         var outcomes = items.map { Publication.publish($0.part, as: $0.name, policy: $0.policy) }
         var synced: [FileIdentity: SystemFailure?] = [:]

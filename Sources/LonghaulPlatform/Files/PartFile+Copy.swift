@@ -2,12 +2,12 @@ internal import CLonghaul
 internal import Glibc
 package import LonghaulCore
 
-/// What is read at a time where zeros are looked for.
+/// Size of a read in the search for zeros.
 private let zeroPage: Int64 = 4096
-/// So many zeros in a row may be a hole.
+/// Least run of zeros that may be a hole.
 private let zeroRun: Int64 = 64 << 10
 
-/// How the bytes of one file were copied into another.
+/// A method of copying the bytes of one file into another.
 package enum CopyMethod: Hashable, Sendable {
     /// The file system shares the blocks until one of the files is written (FICLONE).
     case reflink
@@ -18,9 +18,8 @@ package enum CopyMethod: Hashable, Sendable {
 }
 
 extension PartFile {
-    /// Creates a file with the bytes of an open file, as an inode of its own: later writes to
-    /// either do not affect the other. Nothing is durable yet. If this throws, no file is left
-    /// behind.
+    /// Creates a file with the bytes of an open file, as a separate inode: later writes to either
+    /// do not affect the other. Nothing is durable yet. If this throws, no file is left behind.
     ///
     /// - Parameter methods: The methods to try, in this order.
     package static func create(
@@ -66,8 +65,8 @@ extension PartFile {
         }
     }
 
-    /// Where the first run of 64 KiB of zeros or more begins; `nil` = there is none. A page of each
-    /// 64 KiB is read: a shorter run by a page may stay unseen.
+    /// Offset of the first run of at least 64 KiB of zeros; `nil` = no such run. A page of each 64
+    /// KiB is read: a run shorter by a page may stay unseen.
     package func firstZeros(before length: Int64) throws(SystemFailure) -> Int64? {
         var offset: Int64 = 0
         while offset < length {
@@ -90,7 +89,7 @@ extension PartFile {
         try bytes(range).allSatisfy { $0 == 0 }
     }
 
-    /// How many bytes of the page before an offset are zeros up to there.
+    /// Number of zeros directly before an offset, within its page.
     private func zerosBefore(_ offset: Int64) throws(SystemFailure) -> Int64 {
         let page = try bytes(max(0, offset - zeroPage)..<offset)
         return Int64(page.reversed().prefix { $0 == 0 }.count)

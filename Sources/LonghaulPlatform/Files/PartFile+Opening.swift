@@ -113,7 +113,8 @@ extension PartFile {
     /// - Parameters:
     ///   - isForSync: The file is only to be synced, which needs no permission to write it.
     ///   - least: Where inode numbers may change with each mount, a file of this name with at least
-    ///     so many bytes is accepted too. The caller then compares its bytes before it continues.
+    ///     this number of bytes is accepted too. The caller then compares its bytes before it
+    ///     continues.
     package static func reopen(
         _ name: String, in directory: DirectoryHandle, expecting identity: FileIdentity,
         isForSync: Bool = false, orRenumberedFrom least: Int64? = nil

@@ -50,9 +50,9 @@ extension PartFile {
     }
 
     /// The offset of the file's first hole: bytes that were never written, or were cut off by
-    /// another program and lie before later writes (then up to one block after the cut). `nil` =
-    /// there is none before its end, or that is unknown. Valid only after a sync: some file systems
-    /// report unwritten dirty pages as holes.
+    /// another program and lie before later writes (then up to one block after the cut). `nil` = no
+    /// hole before its end, or unknown. Valid only after a sync: some file systems report unwritten
+    /// dirty pages as holes.
     package var firstHole: Int64? {
         let answer = lh_first_hole(descriptor)
         return answer < 0 ? nil : answer
@@ -78,7 +78,7 @@ extension PartFile {
         try check(answer, "fallocate", path)
     }
 
-    /// Bytes of disk space that the file occupies, with what is reserved for it.
+    /// Bytes of disk space that the file occupies, with space reserved for it.
     package func allocated() throws(SystemFailure) -> Int64 {
         Int64(try stat.of(descriptor: descriptor, path: path).st_blocks) * 512
     }

@@ -48,7 +48,7 @@ package enum PathParts {
         return String(Substring(bytes))
     }
 
-    /// The names in a path, as they are written.
+    /// The names in a path, unchanged.
     package static func names(in path: String) -> [String] {
         path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
     }

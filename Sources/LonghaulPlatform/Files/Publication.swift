@@ -15,7 +15,7 @@ package struct FinishItem: Sendable {
     }
 }
 
-/// How publishing one part file ended.
+/// Outcome of publishing one part file.
 package enum FinishOutcome: Hashable, Sendable {
     /// The file has this name durably (under the policy `rename` not the one asked for).
     case published(name: String)
@@ -65,8 +65,8 @@ package enum Publication {
     }
 
     /// Renames the file to `NAME.longhaul-bad`, if its bytes do not have the required digest. A
-    /// file of that name is replaced: one is enough to look at. What is no file keeps the name, and
-    /// the next is `NAME.longhaul-bad.2`.
+    /// file of that name is replaced: one is enough to examine. If the name is not a file's, the
+    /// next one is `NAME.longhaul-bad.2`.
     ///
     /// - Returns: the path it now has.
     package static func keepBad(_ part: PartFile, as name: String) throws(SystemFailure) -> String {

@@ -18,7 +18,7 @@ package final class ReadableFile: Sendable {
         posix_fadvise(number, 0, 0, POSIX_FADV_SEQUENTIAL)
     }
 
-    /// What is known of a file at one moment.
+    /// Facts about a file at one moment.
     package struct Facts: Hashable, Sendable {
         package var size: Int64
         /// When its content was last changed.

@@ -1,10 +1,10 @@
 internal import Glibc
 internal import LonghaulCore
 
-/// The snapshots of files that uploads send: one directory in which nothing else is.
+/// The snapshots of files that uploads send: one directory with nothing else in it.
 ///
-/// A file in it is locked from its making until it is recorded which transfer sends it. What is
-/// neither locked nor recorded is the leftover of a process that was killed.
+/// A file in it is locked from its creation until its transfer is recorded. A file neither locked
+/// nor recorded is the leftover of a killed process.
 package struct SnapshotDirectory: Sendable {
     package let path: String
 
@@ -12,7 +12,7 @@ package struct SnapshotDirectory: Sendable {
         path = PathParts.join(stateDirectory, "snapshots")
     }
 
-    /// A durable copy of the file as it is, locked until the last reference is released. If this
+    /// A durable copy of the present file, locked until the last reference is released. If this
     /// throws, no file is left behind: `ENOSPC` before a byte is copied if the disk has no room,
     /// `ESTALE` if the source was changed meanwhile.
     ///

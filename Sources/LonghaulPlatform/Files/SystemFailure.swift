@@ -50,7 +50,7 @@ extension SystemFailure: CustomStringConvertible {
     /// `EISDIR`.
     package var isDirectory: Bool { errno == EISDIR }
 
-    /// The name is none for the file system.
+    /// The file system refuses the name.
     package var isOfName: Bool { operation == "name" }
 
     /// `ENAMETOOLONG`.

@@ -18,7 +18,7 @@ package enum TextFile {
         try read(path).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// All that comes on standard input, until its end.
+    /// The bytes of standard input, until its end.
     package static func readStandardInput() throws(SystemFailure) -> [UInt8] {
         try readToEnd(STDIN_FILENO, "standard input", atMost: .max)
     }
@@ -175,7 +175,7 @@ extension S3Profile {
         try keys(texts())
     }
 
-    /// Texts of the files as they are now.
+    /// Present texts of the files.
     package func texts() throws(S3KeysProblem) -> Texts {
         try Texts(credentials: text(of: credentialsFile), config: text(of: configFile))
     }

@@ -5,9 +5,10 @@ internal import LonghaulCore
 /// The kernel's half of the engine lease: an exclusive lock on `engine.lock` in the state
 /// directory, held as long as this object lives.
 ///
-/// It cannot go stale: the kernel releases it when the process ends, however it ends. It is an open
-/// file description lock. So a program started by this process does not hold it (close-on-exec),
-/// and closing another descriptor of the file does not release it, unlike a POSIX lock.
+/// The lock cannot go stale: the kernel releases it when the process ends, however it ends. It is
+/// an open file description lock. So a program started by this process does not hold it
+/// (close-on-exec), and closing another descriptor of the file does not release it, unlike a POSIX
+/// lock.
 package final class EngineLock: Sendable {
     package static let fileName = "engine.lock"
 

@@ -21,7 +21,7 @@ package final class EngineLockWait: Sendable {
         lh_eventfd_raise(cancellation.number)
     }
 
-    /// The lock, as soon as it is free; `nil` if cancelled, or after `timeout` seconds. Waiters are
+    /// The lock, once it is free; `nil` if cancelled, or after `timeout` seconds. Waiters are
     /// served in no particular order.
     package func acquire(timeout: Double? = nil) throws(SystemFailure) -> EngineLock? {
         let end = timeout.map { lh_clock_boottime().addingClamped(Int64(bounding: $0 * 1e9)) }
@@ -61,7 +61,7 @@ package final class EngineLockWait: Sendable {
         let number = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
         guard number >= 0 else { return nil }
         let watch = Descriptor(owning: number)
-        // Through the descriptor: the path may lead to another file by now.
+        // Through the descriptor: the path may lead to another file.
         let path = "/proc/self/fd/\(candidate.number)"
         return inotify_add_watch(number, path, UInt32(IN_CLOSE_WRITE)) < 0 ? nil : watch
     }

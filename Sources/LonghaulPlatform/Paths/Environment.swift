@@ -24,18 +24,18 @@ package enum Environment {
         return found
     }
 
-    /// Sets a variable, for this process and for those that it starts.
+    /// Sets a variable, for this process and its child processes.
     package static func set(_ name: String, to value: String) { setenv(name, value, 1) }
 
-    /// Unsets variables, for this process and for those that it starts.
+    /// Unsets variables, for this process and its child processes.
     package static func remove(_ names: [String]) {
         for name in names { unsetenv(name) }
     }
 
     /// Refuses paths that are not valid UTF-8: a repaired path would be another path.
     ///
-    /// - Parameter names: the variables in which a path is looked up, in this order; the error
-    ///   names the first as the one to set. Variables after the deciding one do not matter.
+    /// - Parameter names: the variables that may contain the path, in this order; the error names
+    ///   the first as the one to set. Variables after the deciding one do not matter.
     package static func checkPath(
         in names: [String], _ code: LonghaulError.Code = .invalidRequest
     ) throws(LonghaulError) {

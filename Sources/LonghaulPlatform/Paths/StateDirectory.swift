@@ -34,8 +34,7 @@ package enum StateDirectory {
     }
 
     private static func find(environment: [String: String]) throws(LonghaulError) -> String {
-        // An empty variable counts as unset, as the XDG Base Directory Specification says of its
-        // own.
+        // An empty variable counts as unset, as in the XDG Base Directory Specification.
         func value(_ name: String) -> String? {
             environment[name].flatMap { $0.isEmpty ? nil : $0 }
         }
@@ -78,7 +77,7 @@ package enum UserDirectories {
         return home(environment: environment).map { PathParts.join($0, ".config") }
     }
 
-    /// `$HOME`, else what the user database says.
+    /// `$HOME`, else from the user database.
     package static func home(environment: [String: String]) -> String? {
         let named = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? entry(\.pw_dir)
         return named.flatMap { $0.isAbsolutePath ? $0 : nil }
@@ -95,9 +94,9 @@ package enum UserDirectories {
             ?? PathParts.join(home, "Downloads")
     }
 
-    /// Reads `XDG_DOWNLOAD_DIR="$HOME/NAME"` or `"/PATH"`; of several the last counts. `nil`: there
-    /// is none, or it is the home directory, which stands for no directory (user-dirs.dirs(5)), or
-    /// holds it.
+    /// Reads `XDG_DOWNLOAD_DIR="$HOME/NAME"` or `"/PATH"`; of several the last counts. `nil`: not
+    /// set; or it is the home directory, which stands for no directory (user-dirs.dirs(5)), or
+    /// contains it.
     static func downloads(listedIn text: String, home: String) -> String? {
         let prefix = "XDG_DOWNLOAD_DIR=\""
         let lines = text.utf8.split(separator: UInt8(ascii: "\n")).map { Substring($0) }

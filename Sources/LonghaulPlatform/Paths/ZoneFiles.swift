@@ -33,7 +33,7 @@ package enum ZoneFiles {
 
     /// The rules that the words name; `nil` = there is no such zone.
     ///
-    /// - Parameter words: `nil` = the machine's own zone, whatever `TZ` this process has.
+    /// - Parameter words: `nil` = the machine's own zone, regardless of this process's `TZ`.
     package static func rules(_ words: String?) -> ZoneRules? {
         state.withLock { state in
             check(words, &state)
@@ -121,7 +121,7 @@ extension ZoneFiles {
 }
 
 extension LocalTime {
-    /// By the `TZ` of this process; zones that are named are those of the machine.
+    /// Local time by the `TZ` of this process; named zones are the machine's.
     package static let ofProcess = LocalTime(
         secondsFromUTC: LocalClock.secondsFromUTC, zones: zone, changes: { ZoneFiles.changes })
 

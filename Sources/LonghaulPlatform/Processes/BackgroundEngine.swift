@@ -1,14 +1,14 @@
 internal import CLonghaul
 internal import Glibc
 
-/// Starts a process that outlives this one. It has a session of its own, so that neither a
-/// terminal's hang-up nor Ctrl-C reaches it; no descriptor of this process; and `/` as its working
-/// directory, so that it keeps no file system mounted.
+/// Starts a process that outlives this one. It has its own session, so that neither a terminal's
+/// hang-up nor Ctrl-C reaches it; no descriptor of this process; and `/` as its working directory,
+/// so that it keeps no file system mounted.
 package enum BackgroundEngine {
     /// Starts the process and returns; the lock shows whether it became the engine.
     ///
-    /// It remains a child of this process: in a long-lived program it stays a zombie after its end,
-    /// unless the program waits for the returned pid.
+    /// The process remains a child of this one: in a long-lived program it stays a zombie after its
+    /// end, unless the program waits for the returned pid.
     ///
     /// - Parameters:
     ///   - executable: absolute path.
@@ -66,7 +66,7 @@ package enum BackgroundEngine {
         return PathParts.join(PathParts.split(own)?.directory ?? ".", name)
     }
 
-    /// Executes the installed program, which may be another one by now, with the arguments of this
+    /// Executes the installed program, which may be another version, with the arguments of this
     /// process and in it. SIGUSR2 waits until the program catches it. Returns only when there is no
     /// such program.
     package static func becomeSuccessor() -> SystemFailure {

@@ -13,11 +13,11 @@ struct BoundedLog {
     static let bytesMax = Limits.outputLogBytes
 
     private let path: String
-    /// These lead to the file; after a rename they are made to lead to the next one.
+    /// Descriptors of the file; after a rename they are redirected to the next one.
     private let descriptors: [Int32]
     private let bytesMax: Int
     private let lookEvery: Int
-    /// How many bytes may be written before the next check of the file.
+    /// Bytes that may be written before the next check of the file.
     private var room = 0
 
     /// - Parameters:

@@ -19,9 +19,9 @@ package struct HostProgram: Sendable {
     }
 }
 
-/// The way in which the command of a job is run.
+/// The options for running a job's command.
 package struct JobProgram: Sendable {
-    /// The name of the job, by which its logs are found.
+    /// The name of the job, also of its logs.
     package var name: String
     /// The working directory of the command.
     package var directory: String
@@ -55,7 +55,7 @@ extension JobProgram {
 /// The program between the command of a job and its log: one of this project's own, which has
 /// `serveIfAsked` at the beginning of its `main`.
 package enum JobSupervisor {
-    /// This program is one.
+    /// True if this program calls `serveIfAsked`.
     private static let isOwn = Mutex(false)
     private static let command = "longhaul"
 
@@ -81,7 +81,7 @@ package enum JobSupervisor {
     }
 }
 
-/// How a process ended.
+/// The end of a process.
 package enum ProcessEnd: Hashable, Sendable {
     case exited(Int32)
     case signalled(Int32)
@@ -91,7 +91,7 @@ package enum ProcessEnd: Hashable, Sendable {
 
 /// The process of a launch. It has its own session and group, so that no terminal's signals reach
 /// it and the whole group can be ended. Its output goes through named pipes that it holds open
-/// itself: it can go on writing if the engine dies, and the next engine continues to read.
+/// itself: it can still write if the engine dies, and the next engine continues to read.
 final class HostProcess {
     let identity: ProcessIdentity
     let end: Descriptor
@@ -155,7 +155,7 @@ final class HostProcess {
             for (index, name) in names.enumerated() {
                 try check(lh_fifo(home.descriptor, name), "mkfifo", home.path(of: name))
                 reading[index] = try open(name, in: home, O_RDONLY)
-                // Open for reading, too: with a reader of its own the process never gets SIGPIPE.
+                // Open for reading, too: being a reader itself, the process never gets SIGPIPE.
                 writing.append(try open(name, in: home, O_RDWR))
             }
         }
@@ -211,7 +211,7 @@ final class HostProcess {
             identity, end: owner, streams: streams, go: nil, names: names, home: home)
     }
 
-    /// A process that runs by itself, to be told of its end; `nil` if it has ended.
+    /// Watches for the end of a process that runs by itself; `nil` if it has ended.
     static func watch(_ identity: ProcessIdentity, in home: DirectoryHandle) -> HostProcess? {
         let end = lh_pidfd_open(identity.pid)
         let owner = end < 0 ? nil : Descriptor(owning: end)

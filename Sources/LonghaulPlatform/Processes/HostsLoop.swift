@@ -40,7 +40,7 @@ package final class HostsLoop {
 
     /// Makes the process of a launch; it waits for ``begin(_:)``.
     ///
-    /// - Parameter marks: variables of its environment by which its child processes are found.
+    /// - Parameter marks: variables of its environment that identify its child processes.
     package func make(
         _ id: Int64, _ program: HostProgram, input: HostInput, marks: [String]
     ) throws(SystemFailure) -> ProcessIdentity {
@@ -83,7 +83,7 @@ package final class HostsLoop {
         return true
     }
 
-    /// Watches it no more; it goes on.
+    /// Stops watching the process, which continues.
     package func forget(_ id: Int64) { launches[id] = nil }
 
     /// Sends SIGTERM to the process, or kills it.

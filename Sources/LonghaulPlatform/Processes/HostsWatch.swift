@@ -12,7 +12,7 @@ package enum HostNotice: Sendable {
     case attachments
 }
 
-/// Makes, watches and ends the processes of launches, on a thread of its own that sleeps until an
+/// Makes, watches and ends the processes of launches, on a separate thread that sleeps until an
 /// event arrives.
 package final class HostsWatch: Sendable {
     private let commands: HostCommands
@@ -45,7 +45,8 @@ package final class HostsWatch: Sendable {
         commands.put(body)
     }
 
-    /// Ends the thread. Processes that have begun go on; a process that has not begun never does.
+    /// Ends the thread. Processes that have begun continue; a process that has not begun never
+    /// does.
     package func stop() {
         commands.stop()
         thread.join()

@@ -42,7 +42,7 @@ package struct JobLog: Sendable {
         PathParts.join(home, "\(directory)/\(job)")
     }
 
-    /// Makes an empty log, open for appending, and removes those of earlier runs beyond the bound.
+    /// Makes an empty log, open for appending, and removes logs of earlier runs beyond the bound.
     static func make(
         of job: String, run: Int64, in home: DirectoryHandle
     ) throws(SystemFailure) -> Descriptor {
@@ -107,7 +107,7 @@ package struct JobLog: Sendable {
         package init() {}
     }
 
-    /// The next whole lines; empty = there are none yet, or none any more. `nil` = there is no log.
+    /// The next whole lines; empty = no whole line yet, or the end. `nil` = there is no log.
     package func read(_ cursor: inout Cursor) -> [Line]? {
         cursor.leftOut = 0
         guard let reader = try? Reader(path) else { return nil }

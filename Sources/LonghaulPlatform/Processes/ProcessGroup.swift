@@ -3,8 +3,8 @@ internal import LonghaulCore
 
 /// Facts of the kernel about a process group (proc(5)).
 package enum ProcessGroup {
-    /// Seconds of processor time that the group's processes have used, and those of their children
-    /// that were awaited. `nil` = there is no such group, or /proc cannot be read.
+    /// Seconds of processor time used by the group's processes and their awaited children. `nil` =
+    /// there is no such group, or /proc cannot be read.
     package static func processorSeconds(_ leader: Int32) -> Double? {
         guard let directory = opendir("/proc") else { return nil }
         defer { closedir(directory) }

@@ -11,13 +11,13 @@ package struct ProcessIdentity: Hashable, Sendable {
         self.startTicks = startTicks
     }
 
-    /// This process; its start is 0 if /proc is not mounted.
+    /// Identity of this process; the start is 0 if /proc is not mounted.
     package static var current: ProcessIdentity {
         let pid = getpid()
         return ProcessIdentity(pid: pid, startTicks: facts(of: pid)?.startTicks ?? 0)
     }
 
-    /// The process with this number; `nil` if there is none, or if it is a zombie.
+    /// The process with this number; `nil` if missing or a zombie.
     package static func of(pid: Int32) -> ProcessIdentity? {
         guard let facts = facts(of: pid), facts.isAlive else { return nil }
         return ProcessIdentity(pid: pid, startTicks: facts.startTicks)

@@ -106,8 +106,9 @@ final class CStrings {
         pointer[texts.count] = nil
     }
 
-    /// The variables in the form of `environ`, without those by which a service manager speaks to
-    /// this process alone: a child would notify, feed the watchdog and take sockets in its name.
+    /// The variables in the form of `environ`, without the service manager's variables, which are
+    /// for this process alone: a child would notify, feed the watchdog and take sockets in its
+    /// name.
     init(environment: [String: String]) {
         let environment = environment.filter { !CStrings.ofServiceManager.contains($0.key) }
         count = environment.count

@@ -33,8 +33,7 @@ package struct ServiceNotification: Sendable {
             switch self {
             case .ready: "READY=1"
             case .reloading:
-                // CLOCK_MONOTONIC, by which the manager distinguishes this message from an earlier
-                // one.
+                // The manager distinguishes this message from an earlier one by CLOCK_MONOTONIC.
                 "RELOADING=1\nMONOTONIC_USEC=\(Self.monotonicMicroseconds())"
             case .stopping: "STOPPING=1"
             case .alive: "WATCHDOG=1"

@@ -2,8 +2,7 @@ internal import CLonghaul
 internal import Glibc
 private import Synchronization
 
-/// Turns signals into calls on a thread of its own, where calls are allowed that are not
-/// async-signal-safe.
+/// Turns signals into calls on a separate thread, which need not be async-signal-safe.
 ///
 /// A signal that was ignored when this process started stays ignored: `nohup` and background jobs
 /// of a shell rely on that.
@@ -82,7 +81,7 @@ package final class SignalTrap: Sendable {
     }
 
     /// Made once and never closed: a handler may still run in another thread when a trap ends, and
-    /// would write its byte to whatever file had got the number.
+    /// would write its byte to another file that got the number.
     private static let pipe = Result<Pipe, SystemFailure> { () throws(SystemFailure) in
         var ends: [Int32] = [-1, -1]
         try check(lh_pipe(&ends), "pipe", "")

@@ -2,9 +2,9 @@ internal import Glibc
 internal import LonghaulCore
 internal import Synchronization
 
-/// This process's standard error, for whole lines per call. An engine's own thread writes the lines
-/// and must not block: a stopped terminal (Ctrl-S), a pager, or a pipe whose reader hangs would
-/// stop every transfer and the renewal of the lease.
+/// Standard error of this process, for whole lines per call. An engine's own thread writes the
+/// lines and must not block: a stopped terminal (Ctrl-S), a pager, or a pipe whose reader hangs
+/// would stop every transfer and the renewal of the lease.
 package enum StandardError {
     private struct State {
         var log: BoundedLog?

@@ -31,7 +31,7 @@ package struct BoardReader: Sendable {
         words(in: directory).map(read) ?? [:]
     }
 
-    /// What the requests of a fetch have written, for programs that read those bytes.
+    /// Ranges written by the requests of a fetch, for programs that read those bytes.
     ///
     /// An engine may give a cell to another request between two words of one read: the words would
     /// be of two requests. So the board is read twice, and a cell counts only if it belongs to the
@@ -155,7 +155,7 @@ package struct Leftover: Hashable, Sendable {
     package var fetch: FetchID
     /// To be compared with the fetch's own: bytes of an older generation are invalid.
     package var generation: Int64
-    /// File offset at which the segment began to write.
+    /// File offset of the segment's first write.
     package var start: Int64
     /// File offset after its last byte; `start` if it wrote none.
     package var written: Int64

@@ -162,7 +162,7 @@ package final class ProgressBoard: Sendable {
     }
 
     /// A cell for a segment that begins to write at `start`. 0 if none is free: the segment then
-    /// runs without, and a kill loses what it wrote since the last checkpoint.
+    /// runs without, and a kill loses the bytes written since the last checkpoint.
     ///
     /// - Parameter fetchCell: the fetch's own cell, from ``takeFetch(_:received:mount:)``; 0 =
     ///   none.
@@ -214,8 +214,8 @@ package final class ProgressBoard: Sendable {
     }
 
     /// Invalidates the cells of a fetch whose written bytes are unknown: the next engine must not
-    /// use them, even if this process is killed before it has recorded the reason. The cells go on
-    /// counting. It may be called before ``reset()``, for a previous engine's cells.
+    /// use them, even if this process is killed before it has recorded the reason. The cells
+    /// continue counting. It may be called before ``reset()``, for a previous engine's cells.
     package func distrust(_ fetch: FetchID) {
         for index in 0..<BoardLayout.cellCount {
             let cell = BoardLayout.cell(index, of: base)

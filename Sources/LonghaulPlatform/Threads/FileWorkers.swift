@@ -41,7 +41,7 @@ package final class FileWorkers: Sendable {
     private struct State {
         /// The jobs of each key that has any, waiting or running.
         var queues: [Int64: Fifo<Work>] = [:]
-        /// The disks on which a job runs.
+        /// The disks with a running job.
         var disks: [UInt64: Disk] = [:]
         /// Keys with waiting jobs and none running, which do not wait for their disk.
         var ready = Fifo<Int64>()
@@ -283,7 +283,7 @@ package final class FileWorkers: Sendable {
                 if isResting { state.resting -= 1 }
                 isResting = false
                 if let next = state.next(after: &finished, bell) { return .some(next) }
-                // If a job of a queue runs in another thread, that thread goes on with the queue.
+                // If a job of a queue runs in another thread, that thread continues with the queue.
                 if state.isStopping { return .some(nil) }
                 state.resting += 1
                 isResting = true

@@ -5,7 +5,7 @@ internal import Glibc
 package final class Mailbox<Message: Sendable>: @unchecked Sendable {
     // `lock` guards `messages` and `wanted`.
     private var messages: [Message] = []
-    /// The number of messages at which the waiting thread is woken.
+    /// The number of messages that wakes the waiting thread.
     private var wanted = 1
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let arrived: UnsafeMutablePointer<pthread_cond_t>
@@ -36,8 +36,8 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
-    /// All messages that have arrived. Waits for the first at most so many seconds; `nil` = without
-    /// a limit.
+    /// All messages that have arrived. Waits for the first at most `seconds`; `nil` = without a
+    /// limit.
     ///
     /// - Parameter gathering: After the first message, waits for more: one wake-up for many.
     package func take(within seconds: Double?, gathering: Gathering? = nil) -> [Message] {
@@ -76,8 +76,7 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {
     }
 }
 
-/// When a gathering of messages is over: so many are there, or so much time has passed since the
-/// first was.
+/// The bounds of a gathering of messages: their number, and the time since the first.
 package struct Gathering: Hashable, Sendable {
     package var count: Int
     package var seconds: Double

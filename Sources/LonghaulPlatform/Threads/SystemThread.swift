@@ -80,13 +80,13 @@ package enum DetachedThread {
     package typealias Start =
         @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool
 
-    /// Runs `body` on a thread of its own; if none can be had, on the caller's. For a `body` that
+    /// Runs `body` on a new thread; if none can be created, on the caller's. For a `body` that
     /// ends.
     package static func start(name: String, _ body: @escaping @Sendable () -> Void) {
         if !begin(name: name, body) { body() }
     }
 
-    /// Runs `body` on a thread of its own; `false` if none can be had.
+    /// Runs `body` on a new thread; `false` if none can be created.
     package static func begin(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
         (try? SystemThread(name: name, body)) != nil
     }
@@ -108,7 +108,7 @@ package final class LeavingWatch: Sendable {
     private let overdue: @Sendable () -> Void
     private let ended = Mailbox<Void>()
 
-    /// - Parameter overdue: called on a thread of its own, `seconds` after ``begin()`` unless
+    /// - Parameter overdue: called on a separate thread, `seconds` after ``begin()`` unless
     ///   ``end()`` comes first.
     package init(_ seconds: Double, overdue: @escaping @Sendable () -> Void) {
         self.seconds = seconds

@@ -39,8 +39,8 @@ package final class CommitWatch: Sendable {
         lh_eventfd_raise(calling.number)
     }
 
-    /// Waits for a write, a call, or so many seconds; `nil` = without a limit. After any of them
-    /// there may be changes.
+    /// Waits for a write, a call, or the seconds to pass; `nil` = without a limit. After any of
+    /// them there may be changes.
     package func wait(atMost seconds: Double?) -> Woken {
         var left = seconds
         if watch == nil { left = min(left ?? .infinity, Limits.commitPollSeconds) }
@@ -74,8 +74,8 @@ package final class CommitWatch: Sendable {
         }
     }
 
-    /// `struct inotify_event`: 16 bytes, the last four of which are the length of the name that
-    /// follows, padding included. A lost event (`IN_Q_OVERFLOW`) has no name and counts as a match.
+    /// `struct inotify_event`: 16 bytes, whose last four are the length of the following name,
+    /// padding included. A lost event (`IN_Q_OVERFLOW`) has no name and counts as a match.
     private func hasOurs(_ notices: ArraySlice<UInt8>) -> Bool {
         var rest = notices
         while rest.count >= 16 {

@@ -73,7 +73,7 @@ package enum WakeChannel {
 /// when it is touched. It exists only if such a service was set up.
 ///
 /// The socket of the wake channel cannot serve for that: it belongs to the running engine, and
-/// every engine creates it anew.
+/// every engine creates another one.
 package enum ActivationFile {
     package static func path(in directory: String) -> String {
         PathParts.join(directory, "wanted")

@@ -11,8 +11,8 @@ package final class WakeListener: Sendable {
     private let socket: Descriptor
     private let stopping: Descriptor
     private let address: WakeAddress
-    /// The identity of its own socket: if the directory was replaced, another engine's socket is
-    /// there.
+    /// The identity of this engine's socket: if the directory was replaced, another engine's socket
+    /// is there.
     private let identity: FileIdentity?
     private let thread: SystemThread
     private let isStopped = Atomic(false)

@@ -11,14 +11,14 @@ package struct CurlCapabilities: Hashable, Sendable {
     package var http2: String?
     /// The SSH library with its version; `nil` = no SFTP.
     package var ssh: String?
-    /// The schemes that it supports, of those that Longhaul uses.
+    /// The supported schemes among the ones that Longhaul uses.
     package var schemes: [String]
     /// True if several threads may initialize the same libcurl at once.
     package var isThreadSafe: Bool
     /// True if it is new enough and supports http.
     package var isUsable: Bool
 
-    /// This process's libcurl. May be read on any thread, at any time.
+    /// Capabilities of this process's libcurl. May be read on any thread, at any time.
     package static let current = CurlCapabilities()
 
     private init() {

@@ -57,8 +57,8 @@ struct CurlEasy {
     /// -1 = none.
     var socket: Int32 { lh_easy_getinfo_socket(pointer) }
 
-    /// libcurl's times count from the start of the request; those of a phase that did not take
-    /// place are 0, or those of the phase before.
+    /// libcurl's times count from the start of the request; a phase that did not take place has
+    /// time 0, or that of the phase before.
     var phases: RequestPhases {
         var phases = RequestPhases()
         let port = number(CURLINFO_PRIMARY_PORT)

@@ -41,8 +41,8 @@ enum CurlGlobal {
     }
 }
 
-/// Loads libcurl and its TLS library on a thread of its own: this takes several milliseconds, in
-/// which other threads can open files. A failure occurs again, and is reported, when a
+/// Loads libcurl and its TLS library on a separate thread: this takes several milliseconds, and
+/// meanwhile other threads can open files. A failure occurs again, and is reported, when a
 /// ``Transport`` is made.
 package final class CurlLoading: Sendable {
     private let thread: LoopThread?

@@ -3,9 +3,8 @@ internal import LonghaulCore
 /// Parses the lines of one head, as libcurl delivered them, into fields.
 ///
 /// Field values are bytes: decoded as UTF-8 if they are valid, else as ISO 8859-1, their historical
-/// encoding (RFC 9110 §5.5). The bytes of a Location name something at its server in whatever
-/// encoding that has, and go back to it as they came. Lines without a field are left out; folded
-/// ones are joined (RFC 9112 §5.2).
+/// encoding (RFC 9110 §5.5). The bytes of a Location are in the server's own encoding, and are sent
+/// back unchanged. Lines without a field are ignored; folded ones are joined (RFC 9112 §5.2).
 enum HeadBlock {
     static func fields(of block: UnsafeRawBufferPointer) -> HeaderFields {
         block.withMemoryRebound(to: UInt8.self) { HeaderFields(fields(in: $0)) }

@@ -2,10 +2,10 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
-/// A thread on which all signals are blocked, so that it handles none that is meant for the
-/// program. This also turns SIGPIPE (TLS writes, which `CURLOPT_NOSIGNAL` leaves unguarded) and
-/// SIGXFSZ into plain errors. It has a locale of its own: libcurl's libidn2 reads names by the
-/// thread's locale, and the program's may be C.
+/// A thread that blocks all signals, so that it handles none meant for the program. This also turns
+/// SIGPIPE (TLS writes, which `CURLOPT_NOSIGNAL` leaves unguarded) and SIGXFSZ into plain errors.
+/// It has its own locale: libcurl's libidn2 reads names by the thread's locale, and the program's
+/// may be C.
 struct LoopThread: @unchecked Sendable {
     private let thread: pthread_t
 
@@ -50,8 +50,8 @@ struct LoopThread: @unchecked Sendable {
         pthread_join(thread, nil)
     }
 
-    /// Waits for the thread's end. If the thread has only sessions to close, for which libcurl
-    /// waits without a limit, it is left after half a second.
+    /// Waits for the thread's end. If the thread has only sessions to close, where libcurl waits
+    /// without a limit, it is left after half a second.
     func join(orLeaveOnceDone isDone: () -> Bool) {
         while !lh_join_within(thread, 500) {
             if isDone() {
@@ -79,7 +79,7 @@ struct LoopThread: @unchecked Sendable {
 enum TransportClock {
     static func monotonic() -> Int64 { nanoseconds(CLOCK_MONOTONIC) }
 
-    /// How long the machine has slept since it was started, at a moment of ``monotonic()``.
+    /// Time that the machine has slept since its boot, at a moment of ``monotonic()``.
     static func asleep(at now: Int64) -> Int64 { nanoseconds(CLOCK_BOOTTIME) - now }
 
     private static func nanoseconds(_ clock: clockid_t) -> Int64 {

@@ -81,7 +81,7 @@ extension RequestURL {
         byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
     }
 
-    /// The scheme as written, in lower case; empty where there is none (RFC 3986 §3.1).
+    /// The scheme as written, in lower case; empty if missing (RFC 3986 §3.1).
     static func scheme(of url: String) -> String {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return "" }
         let scheme = url[..<colon].lowercased()

@@ -45,7 +45,7 @@ final class TransportInbox: Sendable {
     }
 }
 
-/// A `CURLM`, shared by the thread that owns it and those that wake it.
+/// A `CURLM`, shared by its owner thread and the threads that wake it.
 struct MultiHandle: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
 }

@@ -61,8 +61,8 @@ extension TransportLoop {
     // MARK: - Stalls
 
     /// Ends requests without progress for their stall timeout: no head, no body byte. Requests that
-    /// are paused or limited here are not stalled, nor those that have not been sent. If the local
-    /// address is lost or the network has changed, some seconds are enough.
+    /// are paused or limited here, or have not been sent, are not stalled. If the local address is
+    /// lost or the network has changed, some seconds are enough.
     func endStalled() {
         let now = turn.pointee.now
         guard now >= nextChecks.stall else { return }

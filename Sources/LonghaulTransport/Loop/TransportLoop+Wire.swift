@@ -131,7 +131,7 @@ extension TransportLoop {
 
     // MARK: - Pending
 
-    /// Puts requests back into their queues for which libcurl has had no connection: they were not
+    /// Puts requests back into their queues if libcurl had no connection for them: they were not
     /// sent, so they are neither stalled nor failed, and other requests can use their slots. The
     /// bound leaves time to requests that wait to share a connection that is being made.
     func putBackPending() {

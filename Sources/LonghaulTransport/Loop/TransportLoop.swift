@@ -19,7 +19,7 @@ final class TransportLoop {
     var queue: OriginQueue
     var handles = HandleTable()
     var nextChecks = NextChecks()
-    /// Offset at which the last round of lifting rate pauses began, so that the next begins with
+    /// Starting offset of the last round of lifting rate pauses, so that the next begins with
     /// another request.
     var rateRound = 0
     /// The number of ready sockets at the end of the last sleep.

@@ -10,7 +10,7 @@ internal import LonghaulCore
 /// ``TransportBudget``.
 final class ConnectionPools {
     let budget: TransportBudget
-    /// All connections are marked as of low priority, not only those that yield.
+    /// All connections are marked as of low priority, not only yielding ones.
     private let isBackground: Bool
     private var common: UnsafeMutablePointer<lh_pool>?
     private var apart: UnsafeMutablePointer<lh_pool>?

@@ -3,7 +3,7 @@ internal import LonghaulCore
 
 /// Selects the connection for a hop, and checks that it is still alive.
 extension EasyHandle {
-    /// Selects the connections that the request may use. Sets every option anew, because a parked
+    /// Selects the connections that the request may use. Sets every option again, because a parked
     /// handle keeps its earlier options.
     ///
     /// - Parameter isPatient: Whether it may wait for a connection that is being made and may turn
@@ -38,7 +38,7 @@ extension EasyHandle {
         if running.connectionsTrustedFor != nil { curl.set(CURLOPT_DNS_CACHE_TIMEOUT, 0) }
     }
 
-    /// Called when libcurl has found a connection, before it sends the request: whether to go on.
+    /// Called when libcurl has found a connection, before it sends the request; `true` = continue.
     /// libcurl 7.88 knows only for each authority and pool whether requests may share a connection.
     /// If only some servers behind a name speak HTTP/2, it puts a request onto a busy HTTP/1.1
     /// connection, and each request reads the other's answer. So only one request stays on such a
@@ -69,7 +69,7 @@ extension EasyHandle {
 
     /// libcurl hands over a TLS record when it is complete: at 16 KiB that may take longer on a
     /// slow link than the stall timeout. So bytes on the socket count as well, if they are more
-    /// than the messages by which a server merely keeps its connection alive.
+    /// than a server's keep-alive messages.
     func countBytesBelow(now: Int64) {
         guard url.hasPrefix("https:"), let port = curl.connection?.first else { return }
         var received: UInt64 = 0

@@ -28,7 +28,7 @@ extension EasyHandle {
             return redirectCompletion(running)
         case .refuse:
             return .ended(.refused)
-        // The server has said its last word, whatever became of the connection since.
+        // The server has answered completely; later failures of the connection do not matter.
         case .keep:
             return .ended(failure.ofSource)
         case .accept, .hold, nil:
@@ -54,8 +54,8 @@ extension EasyHandle {
         }
     }
 
-    /// The bytes of an upload's body that libcurl has taken, and those of them that it still holds.
-    /// Of this hop alone: what went to a server that redirects has not gone to the next one.
+    /// The bytes of an upload's body that libcurl has taken, and the part of them that it still
+    /// holds. Of this hop alone: what went to a server that redirects has not gone to the next one.
     var sent: (count: Int64, held: Int64) {
         let count = flow.pointer.pointee.upload.sent
         return (count, max(0, count - curl.offset(CURLINFO_SIZE_UPLOAD_T)))

@@ -59,7 +59,7 @@ extension EasyHandle {
             && curl.number(CURLINFO_NUM_CONNECTS) == 0
     }
 
-    /// An interim answer of resumable uploads; the request goes on. Or the refusal of "Expect"
+    /// An interim answer of resumable uploads; the request continues. Or the refusal of "Expect"
     /// (RFC 9110 §10.1.1): the hop is requested once more, without it.
     func reportInterim() {
         guard let running, running.hop.isAwaited, running.request.upload != nil else { return }

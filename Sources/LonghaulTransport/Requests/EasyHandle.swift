@@ -3,7 +3,7 @@ internal import LonghaulCore
 
 /// An easy handle with its permanent parts; requests pass through it one after another.
 ///
-/// All that belongs to a request is in ``running``, and all that belongs to one hop is in its
+/// The state of a request is in ``running``, and the state of one hop in its
 /// ``RunningRequest/hop``: both end as a whole. Lives on the transport's thread only. While the
 /// handle is in the multi handle, libcurl holds the addresses of `flow`, `errorText` and this
 /// object; the loop keeps the object among the active ones for as long.
@@ -114,8 +114,7 @@ final class EasyHandle {
         return prepare(&running)
     }
 
-    /// Sets all options of a reset handle: those of an earlier request or hop must not affect this
-    /// one.
+    /// Sets all options of a reset handle: an earlier request's or hop's must not affect this one.
     private func prepare(_ running: inout RunningRequest) -> WireFailure? {
         running.hop.expectsContinue =
             running.request.upload?.expectsContinue == true && !running.host.refusesExpect
@@ -207,7 +206,7 @@ final class EasyHandle {
     }
 
     /// A body that moves on a shared connection is to be slowed down: the rest is better requested
-    /// anew.
+    /// again.
     var isToBeAskedAgain: Bool {
         guard let running, let judged = running.hop.judged, judged.plan != nil else { return false }
         return sharesThoughLimited(running, judged.head)

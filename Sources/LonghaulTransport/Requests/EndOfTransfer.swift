@@ -1,7 +1,7 @@
 internal import CLonghaul
 internal import LonghaulCore
 
-/// Why a transfer ended, from libcurl's result and what the handle has recorded beside it.
+/// The reason for a transfer's end, from libcurl's result and the handle's own records.
 struct EndOfTransfer {
     let curl: CurlEasy
     let flow: ResponseFlow
@@ -67,11 +67,11 @@ struct EndOfTransfer {
     }
 
     /// An FTP server closes a connection that was idle for too long with a reply, which is read as
-    /// the answer to the next command. That is no failure of the server.
+    /// the answer to the next command. That is not a failure of the server.
     ///
     /// libcurl takes a reused connection without a byte for a closed one, also after an empty file.
-    /// From 8.13 on it fails to repeat a request over FTP and SFTP, as too many redirects, which
-    /// there are none of there.
+    /// From 8.13 on it fails to repeat a request over FTP and SFTP, as too many redirects, although
+    /// these protocols have no redirects.
     func isOfIdleConnection(_ code: CURLcode) -> Bool {
         guard running.connectionsTrustedFor != 0, curl.number(CURLINFO_NUM_CONNECTS) == 0 else {
             return false

@@ -6,7 +6,7 @@ struct HandleOptions {
     let curl: CurlEasy
     let running: RunningRequest
     let configuration: TransportConfiguration
-    /// As the files have them now.
+    /// Present contents of the files.
     let secrets: RequestSecrets
 
     private var request: SegmentRequest { running.request }
@@ -56,7 +56,7 @@ struct HandleOptions {
         if let user = secrets.user ?? connection.user {
             curl.set(CURLOPT_USERPWD, user)
         } else if connection.authentication == .negotiate {
-            // The ticket tells who the user is, and libcurl wants some name.
+            // The ticket identifies the user, and libcurl requires some name.
             curl.set(CURLOPT_USERPWD, ":")
         }
         if let file = connection.clientCertificate { curl.set(CURLOPT_SSLCERT, file) }
@@ -118,7 +118,7 @@ struct HandleOptions {
             {
                 return failure
             }
-            // These are for an HTTP proxy.
+            // The list is for an HTTP proxy.
             return setFields(&lists.fields, all: true)
         }
     }
@@ -157,7 +157,7 @@ struct HandleOptions {
         if let signature = upload.signature {
             curl.set(CURLOPT_AWS_SIGV4, signature)
             // The key of an object may have . and .. as names like others. libcurl 8.14 refuses to
-            // sign a path as it is, and drops them otherwise: the object would get another key.
+            // sign an unchanged path, and drops them otherwise: the object would get another key.
             if CanonicalURL.hasDotSegments(url) { curl.set(CURLOPT_PATH_AS_IS, 1) }
         }
         return nil
@@ -261,8 +261,8 @@ struct HandleOptions {
             // send.
             list.append("\(field.name):" + (field.value.isEmpty ? "" : " \(field.value)"))
         }
-        // libcurl's own rule would ask also where the answer is known. It signs what is named here,
-        // also to leave it out.
+        // libcurl's own rule would ask also where the answer is known. It signs fields named here,
+        // also to leave them out.
         if let upload = request.upload, !upload.method.isEmpty, !running.hop.expectsContinue,
             upload.signature == nil
         {

@@ -15,7 +15,7 @@ struct WaitingRequest {
 final class HostQueue {
     let name: Substring
     var active = 0
-    /// How many of these have an exclusive connection.
+    /// Number of these with an exclusive connection.
     var activeAlone = 0
     /// Learned from an answer: its requests share a connection.
     var speaksHTTP2 = false
@@ -88,7 +88,7 @@ final class HostQueue {
 /// Requests that wait for their origin's connections, or for the transport's. They are not in the
 /// multi handle: its cost grows with every handle, and a request waiting inside would use up its
 /// connect timeout. Only libcurl knows the actual connections (a redirect's target, a connection
-/// with few free streams): a request for which it has none is put back here.
+/// with few free streams): a request without one is put back here.
 struct OriginQueue {
     var configuration: TransportConfiguration
     /// A rate is set for all requests together.

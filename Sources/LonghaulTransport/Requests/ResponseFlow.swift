@@ -177,7 +177,7 @@ struct ResponseFlow {
     /// The response is paused here, so that no bytes can come.
     var isKeptSilent: Bool { isHeld || isRatePaused || isResting }
 
-    /// The response has a rate of its own, or is paused by the total one.
+    /// The response has its own rate, or is paused by the total one.
     var isLimited: Bool { pointer.pointee.bucket.rate > 0 || isRatePaused }
 
     /// A rate applies to the response: its own or the total one.

@@ -16,7 +16,7 @@ struct RunningRequest {
     var ownRate: Int64?
     /// The limit set by ``YieldDriver``, in bytes per second; `nil` = unlimited.
     var yieldRate: Int64?
-    /// Connections older than so many nanoseconds are not used; `nil` = any may be used.
+    /// Nanoseconds; older connections are not used. `nil` = any may be used.
     var connectionsTrustedFor: Int64?
     private(set) var hops = 0
     var hop: Hop
@@ -35,7 +35,7 @@ struct RunningRequest {
     /// The stricter of both limits, in bytes per second; 0 = unlimited.
     var rate: Int64 { [ownRate, yieldRate].compactMap(\.self).min() ?? 0 }
 
-    /// A slowed body must not share its connection: libcurl 7.88 goes on reading for the other
+    /// A slowed body must not share its connection: libcurl 7.88 continues reading for the other
     /// streams there, and keeps this one's bytes in memory, up to a window of 32 MiB, which it
     /// copies with each portion that is taken.
     ///
@@ -79,7 +79,7 @@ struct RunningRequest {
         return first.origin == current.origin ? nil : current.origin.text
     }
 
-    /// The proxy for this hop. A named proxy applies whatever `no_proxy` says; otherwise the
+    /// The proxy for this hop. A named proxy applies regardless of `no_proxy`; otherwise the
     /// variables recorded with the transfer apply, or this process's.
     var proxy: String? {
         if let named = request.connection.proxy { return named.isEmpty ? nil : named }

@@ -1,7 +1,7 @@
 internal import CLonghaul
 package import LonghaulCore
 
-/// The bounds of one ``Transport``, with every limit on what a server may cause.
+/// The bounds of one ``Transport``, with every limit on a server's effects.
 package struct TransportConfiguration: Sendable {
     /// Sent as User-Agent where the request's fields have none.
     package var userAgent = "longhaul/\(LonghaulVersion.current)"
