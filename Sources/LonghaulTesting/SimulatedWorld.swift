@@ -31,7 +31,7 @@ public actor SimulatedWorld {
     public struct Launch: Sendable {
         /// The name of the host.
         public var host: String
-        /// Why it was started.
+        /// The reason for the launch.
         public var reason: BackgroundLaunch.Reason
         /// The session whose events were handed over; `nil` = none were.
         public var session: String?

@@ -140,7 +140,7 @@ extension BackgroundURLSession {
     ) async {
         await tell { [self] in
             let more = task.update { facts -> Int64 in
-                // A late report: later progress was reported before.
+                // A late report: a later state was delivered before.
                 guard facts.state != .completed, facts.response == nil else { return 0 }
                 defer { (facts.bytesDone, facts.bytesTotal) = (done, total ?? facts.bytesTotal) }
                 return done - facts.bytesDone

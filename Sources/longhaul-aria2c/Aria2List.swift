@@ -14,7 +14,7 @@ struct Aria2List {
     func text(input: String?) throws(LonghaulError) -> String {
         var entries: [(urls: String, options: [Substring])] = []
         for url in arguments.urls {
-            // In a list it would begin another line, a mirror or a comment.
+            // Such a character would begin another line, a mirror or a comment in a list.
             let isBad = url.utf8.contains { $0 <= 0x20 || $0 == 0x7F }
             if isBad || url.isEmpty || url.utf8.first == UInt8(ascii: "#") {
                 throw .usage(

@@ -14,9 +14,9 @@ enum AdmittedRequest: Sendable {
 package enum RefusalPolicy: Sendable {
     /// None: all are recorded or nothing is.
     case allOrNone
-    /// Only the refusal because the file exists.
+    /// Passes over refusals because the file exists.
     case passOverExisting
-    /// Only conflicts with other transfers.
+    /// Passes over conflicts with other transfers.
     case passOverConflicts
     /// Each.
     case keepGoing

@@ -92,7 +92,7 @@ extension TransferRequest {
             isSame(as: transfer)
         else { return nil }
         let size = transfer.bytesDone
-        // By a clock that was ahead, later changes would seem earlier.
+        // Later changes would seem earlier by a clock that was ahead.
         let isUnchanged =
             ended <= queue.now
             && FileInspection.isUnchanged(path, identity, size: size, since: ended)

@@ -32,7 +32,7 @@ public struct HostRecord: Sendable {
 public struct LaunchRecord: Sendable {
     /// Number of the launch, as `longhaul host show` prints it; also `$LONGHAUL_LAUNCH_ID`.
     public var id: Int64
-    /// Why it was started.
+    /// The reason for the launch.
     public var reason: LaunchReason
     /// The session that it was started for; `nil` = none.
     public var session: String?

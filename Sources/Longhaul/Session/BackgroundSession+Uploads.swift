@@ -17,7 +17,7 @@ extension BackgroundSession {
         return UploadTask(task.id, self)
     }
 
-    /// Sends a file and waits for the answer; at most 64 KiB of its body are kept.
+    /// Sends a file and waits for the answer; at most 64 KiB of the answer's body are kept.
     ///
     /// When the Swift task is cancelled, or the process dies, the transfer is *promoted*, as
     /// ``data(for:)`` is: it continues in the background, and its event is among ``events``.

@@ -2,8 +2,8 @@ package import FoundationEssentials
 package import LonghaulCore
 internal import Synchronization
 
-/// A launch in a simulated world: the program is a Swift task of this process, with its child
-/// tasks. Like a process it has an environment and standard input, lines on standard output,
+/// A launch in a simulated world: the program is a Swift task of this process, with the tasks that
+/// it starts. Like a process it has an environment and standard input, lines on standard output,
 /// SIGTERM, and an exit status.
 package final class SimulatedLaunch: Sendable {
     /// The launch that the current task belongs to.

@@ -38,8 +38,8 @@ public struct TransferFilter: Sendable {
     public var limit: Int? = 50
     /// Ended ones too, however old; else unfinished and recently ended ones.
     public var includeAll = false
-    /// Only older ones than this transfer: the next page of a list by state, or of all; `nil` =
-    /// from the newest on.
+    /// Shows only transfers older than this one: the next page of a list by state, or of all; `nil`
+    /// = from the newest on.
     public var below: TransferID?
 
     /// The 50 newest among unfinished and recently ended ones.

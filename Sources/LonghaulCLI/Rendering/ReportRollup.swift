@@ -8,7 +8,7 @@ struct ReportRollup {
         /// The code of its error.
         var reason: String?
         var bytes: Int64 = 0
-        /// As it was read; `nil` = it has completed.
+        /// The line read; `nil` = the transfer has completed.
         var line: String?
     }
 

@@ -30,7 +30,7 @@ struct Route: Sendable {
     }
 
     var method: HTTPMethod
-    /// As `/v1/transfers/{id}/why`.
+    /// Path pattern, such as `/v1/transfers/{id}/why`.
     var pattern: String
     var summary: String
     var parameters: [Parameter] = []

@@ -59,7 +59,7 @@ package struct ServeOptions: Sendable {
         allowedOrigins.insert(origin)
     }
 
-    /// Refuses what would let everybody in.
+    /// Refuses options that would admit every client.
     ///
     /// - Throws: `conflict`.
     func check() throws(LonghaulError) {

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Reads new events once for all streams, and tells subscribers of them and of each other change.
 ///
-/// One thread waits for commits; without a subscriber it reads only how far the log goes.
+/// A thread waits for commits; without a subscriber it reads only the last event's number.
 final class EventHub: Sendable {
     /// News for subscribers: events as lines of JSON, in order.
     struct News: Sendable {

@@ -143,6 +143,7 @@ struct RPCCall: Sendable {
 /// The calls of one message.
 enum RPCMessage: Sendable {
     case call(RPCCall)
+    /// `nil` in the place of an invalid call.
     case batch([RPCCall?])
     /// Another value.
     case odd

@@ -3,7 +3,7 @@ internal import NIOCore
 internal import Synchronization
 
 /// Decides which clients have a connection while there are more clients than places, and more bytes
-/// of requests than are to be kept. Unauthenticated clients never keep out known or new ones.
+/// of requests than are to be kept. Unproven clients never keep out proven or new ones.
 struct ConnectionPlaces: Sendable {
     enum Standing: Int, Comparable, Sendable {
         /// The client has not sent a whole request yet, or has not shown the secret.

@@ -64,7 +64,7 @@ final class HTTPService: Sendable {
                 return answer
             }
             var answer = self.respond(to: request)
-            // The page is given to everybody: whether a secret is right is not to be seen by it.
+            // Every client gets the page: it does not reveal whether a secret is right.
             answer.isProven = !isForPage || self.gatekeeper.secret == nil
             return answer
         }.flatMap { answer in

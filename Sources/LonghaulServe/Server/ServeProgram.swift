@@ -18,8 +18,8 @@ package struct ServeProgram {
     /// - Parameters:
     ///   - limits: Rereads the engine's limits, at SIGHUP.
     ///   - ready: Called with the address once requests are answered.
-    /// - Throws: `conflict` when the port is taken, and where everybody could come in without a
-    ///   secret; `storeUnavailable`.
+    /// - Throws: `conflict` when the port is taken, and where any client would be admitted without
+    ///   a secret; `storeUnavailable`.
     package func run(
         limits: @escaping @Sendable () throws(LonghaulError) -> EngineLimits,
         ready: (String) throws -> Void

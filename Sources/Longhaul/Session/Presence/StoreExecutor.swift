@@ -7,8 +7,8 @@ internal import Synchronization
 /// The asynchronous callers of this process meet one store here: a thread does their reads and
 /// writes, one after the other, and tells the waiters that the store has changed.
 ///
-/// It sleeps until a call comes or another connection writes. Its connection is not the engine's:
-/// SQLite tells a connection only of the commits of others.
+/// The thread sleeps until a call comes or another connection writes. Its connection is not the
+/// engine's: SQLite tells a connection only of the commits of others.
 final class StoreExecutor: Sendable {
     typealias Job = @Sendable (StoreContext) -> Void
 
