@@ -10,8 +10,8 @@ struct LonghaulCommand: ParsableCommand {
         commandName: "longhaul",
         abstract: "Transfers that carry on: across crashes, reboots and network changes.",
         discussion: """
-            A transfer is recorded on disk before it begins, so it goes on from the bytes that \
-            it has, whatever happens to this process.
+            A transfer is recorded on disk before it begins, so it resumes from its bytes when \
+            this process has died.
 
               longhaul get https://example.com/big.iso     transfer now and wait
               longhaul enqueue https://example.com/b.iso   leave it to the background
@@ -23,9 +23,9 @@ struct LonghaulCommand: ParsableCommand {
               LONGHAUL_HOME         state directory (~/.local/state/longhaul)
               LONGHAUL_CONFIG       configuration file (~/.config/longhaul/config.json)
               LONGHAUL_AUTOSTART=0  do not start a background engine
-              LONGHAUL_CONDITIONS   what holds, whatever the machine says: see `conditions`
-              LONGHAUL_LOG          what an engine logs: off, critical, error, warning,
-                                    notice, info, debug, trace
+              LONGHAUL_CONDITIONS   overrides of the machine's conditions: see `conditions`
+              LONGHAUL_LOG          level of an engine's log: off, critical, error,
+                                    warning, notice, info, debug, trace
               NO_COLOR              no colours
               *_proxy, no_proxy     the way of the transfers that name no --proxy
             """,

@@ -11,7 +11,7 @@ struct ServeCommand: ParsableCommand {
         discussion: """
             The page is at /, the JSON of the commands below /v1 (described by /v1/openapi.json), \
             aria2's JSON-RPC at /jsonrpc, OpenMetrics at /metrics. The program is the engine while \
-            no other runs. Files are written and sent only below the directory in which it was \
+            no other runs. Files are written and sent only below the directory where it was \
             started, or `serve.directories` of the configuration file. Started in the home \
             directory it serves the directory for downloads. docs/serve.md says more.
 

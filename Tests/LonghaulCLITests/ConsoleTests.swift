@@ -121,7 +121,7 @@ private typealias ExitStatus = LonghaulCLI.ExitStatus
         #expect(
             console.diagnostics.text == """
                 longhaul: 2: too slow
-                longhaul: 2: 1.0 KiB are kept; go on with: longhaul retry 2
+                longhaul: 2: 1.0 KiB are kept; resume with: longhaul retry 2
                 longhaul: 3: cancelled
 
                 """)

@@ -59,7 +59,7 @@ import Testing
             #expect(result.status == 4 && result.output.isEmpty, "\(result)")
             #expect(
                 result.errors.hasSuffix(
-                    "longhaul: 1: it was removed by somebody while it was waited for\n"))
+                    "longhaul: 1: it was removed while it was waited for\n"))
             engine.send(SIGTERM)
             _ = try await engine.wait()
         }

@@ -53,7 +53,7 @@ import Testing
         #expect(try paused.rows.map { $0["state"] } == ["paused"])
         #expect(
             paused.errors
-                == "longhaul: 1: recorded already, and paused; go on with: longhaul resume 1\n")
+                == "longhaul: 1: recorded already, and paused; resume with: longhaul resume 1\n")
         for policy in ["fail", "separate"] {
             let refused = try await home.start(words + ["--on-duplicate", policy]).wait()
             #expect(refused.status == 5, "\(policy): \(refused)")

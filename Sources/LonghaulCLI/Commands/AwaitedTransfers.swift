@@ -222,7 +222,7 @@ struct AwaitedTransfers {
             }
         }
         guard let resume = AwaitedTransfers.resume(left) else { return }
-        console.complain("longhaul: go on with: \(resume.text)")
+        console.complain("longhaul: resume with: \(resume.text)")
         if left.count <= Limits.idsPerCommand { return }
         var filter = TransferFilter()
         filter.states = [.paused]
@@ -263,7 +263,7 @@ extension TransferRequest {
 extension LonghaulError {
     static func removed(_ id: TransferID) -> LonghaulError {
         LonghaulError(
-            .noSuchTransfer, "it was removed by somebody while it was waited for",
+            .noSuchTransfer, "it was removed while it was waited for",
             transferID: id)
     }
 }

@@ -4,10 +4,10 @@ import Longhaul
 struct Cancel: ChangingCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
-        abstract: "End transfers and free what they fetched.",
+        abstract: "End transfers and free their bytes.",
         discussion: """
               longhaul cancel 12 13
-              longhaul cancel 12 --keep-bytes     `longhaul retry 12` then goes on
+              longhaul cancel 12 --keep-bytes     `longhaul retry 12` resumes it
 
             \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
             """)

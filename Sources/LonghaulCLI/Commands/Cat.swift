@@ -8,10 +8,10 @@ struct Cat: ConsoleCommand {
         abstract: "Write the bytes of a download in order, as they come.",
         discussion: """
             To a player, a decompressor or another program. The transfer fetches in order while \
-            it is read, and runs now, whatever else it waits for; the machine does not go to \
-            sleep meanwhile. It goes on when the reader leaves. With no engine one is started, \
-            as by `enqueue`. A paused transfer gives what is there, and waits; a failed one is \
-            not tried again.
+            it is read, and runs now, despite its other waits; the machine does not go to sleep \
+            meanwhile. It continues when the reader leaves. With no engine one is started, as by \
+            `enqueue`. A paused transfer gives its bytes, and waits; a failed one is not tried \
+            again.
 
               longhaul cat 12 | mpv -
               longhaul cat 12 | tar -xz
@@ -92,7 +92,7 @@ private struct StreamWait {
     mutating func check(_ stream: DownloadStream, startEngine: () -> Void) throws {
         guard let transfer = try queue.transfer(id), !transfer.state.hasEnded else { return }
         if transfer.state == .paused {
-            return say("it is paused and waits; go on with: longhaul resume \(id)")
+            return say("it is paused and waits; resume with: longhaul resume \(id)")
         }
         if transfer.state == .waiting {
             try stream.hasten()

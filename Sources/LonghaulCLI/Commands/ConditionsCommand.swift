@@ -4,11 +4,11 @@ import Longhaul
 struct ConditionsCommand: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "conditions",
-        abstract: "Show what the machine is like now: power, battery, network, idle, saver.",
+        abstract: "Show the machine's present state: power, battery, network, idle, saver.",
         discussion: """
-            Each condition with who says so and since when, as far as this is known. What is set \
-            stands before what the machine says, for every command on this queue, until it is \
-            cleared; LONGHAUL_CONDITIONS stands before both.
+            Each condition with its source and since when, as far as this is known. --set \
+            overrides the machine, for every command on this queue, until --clear; \
+            LONGHAUL_CONDITIONS overrides both.
 
               longhaul conditions
               longhaul conditions --json | jq 'select(.condition == "network").value'
@@ -22,10 +22,10 @@ struct ConditionsCommand: ConsoleCommand {
             \(ExitStatus.help([.done, .usage, .storeUnavailable]))
             """)
 
-    @Option(help: ArgumentHelp("Say what holds from now on.", valueName: "k=v,…"))
+    @Option(help: ArgumentHelp("Override conditions from now on.", valueName: "k=v,…"))
     var set: String?
 
-    @Flag(help: "Forget all that was set.")
+    @Flag(help: "Forget all overrides.")
     var clear = false
 
     @OptionGroup var output: OutputOptions

@@ -5,13 +5,13 @@ import LonghaulPlatform
 struct Daemon: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "daemon",
-        abstract: "Be the engine until told to stop.",
+        abstract: "Be the engine until stopped.",
         discussion: """
             SIGTERM and SIGINT: everything is saved, exit 0. SIGHUP: the configuration file is \
-            read again; what runs goes on. SIGUSR2, after an upgrade: everything is saved, and the \
-            program that is installed by now goes on in the same process. While another engine \
-            runs, this one stands by and takes over when that leaves. A service manager is told \
-            how it does (sd_notify).
+            read again; running transfers continue. SIGUSR2, after an upgrade: everything is \
+            saved, and the newly installed program continues in the same process. While another \
+            engine runs, this one stands by and takes over when that leaves. It reports its state \
+            to a service manager (sd_notify).
 
               longhaul daemon
               longhaul daemon --exit-when-idle 5m

@@ -6,7 +6,7 @@ struct Doctor: ConsoleCommand {
         commandName: "doctor",
         abstract: "Check the store, files, permissions, clock, limits and libraries.",
         discussion: """
-            Says what is wrong and what to do about it; with --repair does it where that is safe.
+            Reports faults and their remedies; --repair applies the safe ones.
             A damaged store is moved aside, and its daily copy takes its place.
 
               longhaul doctor

@@ -7,11 +7,11 @@ struct Enqueue: ConsoleCommand {
         commandName: "enqueue",
         abstract: "Record transfers and return; the background does them.",
         discussion: """
-            Prints one id per line; what was printed survives a power cut. Many URLs come from a \
+            Prints one id per line; a printed one survives a power cut. Many URLs come from a \
             file or, with `-`, from the standard input: one URL per line, an aria2 input file, \
             or JSON Lines. Either all are recorded or, when one is refused, none; with \
-            --keep-going the good ones are. What is there already and has not completed (the same \
-            URL, destination and session) is not recorded twice: its id is printed, and if it had \
+            --keep-going the good ones are. A transfer with the same URL, destination and session \
+            that has not completed is not recorded twice: its id is printed, and if it had \
             failed, it is tried again.
 
               longhaul enqueue https://example.com/a https://example.com/b

@@ -8,9 +8,9 @@ struct Get: ConsoleCommand {
         abstract: "Transfer now, and wait for it.",
         discussion: """
             Prints where the files are. The first Ctrl-C leaves the transfers paused with all \
-            their bytes and says how to go on. A running engine does the work; without one, this \
-            process does. When the terminal is closed (SIGHUP), a background engine carries on. The \
-            same command again goes on with what an earlier one has left.
+            their bytes and says how to resume. A running engine does the work; without one, this \
+            process does. When the terminal is closed (SIGHUP), a background engine takes over. \
+            The same command again resumes.
 
               longhaul get https://example.com/big.iso
               longhaul get -d ~/Downloads https://example.com/a https://example.com/b
@@ -23,7 +23,7 @@ struct Get: ConsoleCommand {
             file are never written: where the server has changed it, or the digest is wrong, the \
             exit status is 1.
 
-            What exists already is passed over, and the others go on.
+            Existing files are skipped, and the others fetched.
 
             \(ExitStatus.help(endings))
             """)
@@ -35,7 +35,7 @@ struct Get: ConsoleCommand {
     @OptionGroup var list: ListOptions
 
     @Flag(
-        name: .customShort("c"), help: "Accepted: a transfer always goes on from its bytes.")
+        name: .customShort("c"), help: "Accepted: a transfer always resumes from its bytes.")
     var goesOn = false
 
     @OptionGroup var report: ReportOptions
@@ -105,7 +105,7 @@ extension Console {
             if error.bytesKept > 0 {
                 complain(
                     "longhaul: \(transfer.id): \(Units.size(error.bytesKept)) are kept; "
-                        + "go on with: longhaul retry \(transfer.id)")
+                        + "resume with: longhaul retry \(transfer.id)")
             } else if error.retryable {
                 complain(
                     "longhaul: \(transfer.id): try again with: longhaul retry \(transfer.id)")

@@ -4,13 +4,13 @@ import Longhaul
 struct Install: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "install",
-        abstract: "Have transfers carried on without being asked: as a service, or by cron.",
+        abstract: "Set up a service or a cron entry that runs transfers in the background.",
         discussion: """
             --systemd writes units for your own service manager: an engine that is started when \
             something is to be done and leaves when nothing is, and a timer that runs `longhaul \
             run` once an hour should no engine run. --cron puts one marked line for `longhaul run` \
-            into your crontab. The options of `run` are passed on. Doing it again changes what is \
-            there; `uninstall` removes it.
+            into your crontab. The options of `run` are passed on. Doing it again updates it; \
+            `uninstall` removes it.
 
               longhaul install --systemd
               longhaul install --cron "*/30 * * * *" --max-time 25m
@@ -120,7 +120,7 @@ struct Uninstall: ConsoleCommand {
         commandName: "uninstall",
         abstract: "Remove what `install` set up.",
         discussion: """
-            Units, the lines in the crontab, and nothing else: the queue stays as it is.
+            Units, the lines in the crontab, and nothing else: the queue stays.
 
               longhaul uninstall
 

@@ -7,8 +7,8 @@ struct List: ConsoleCommand {
         commandName: "list",
         abstract: "Show transfers in a table.",
         discussion: """
-            Without options: the newest 50 that are unfinished, or where there is room those that \
-            ended lately.
+            Without options: the newest 50 unfinished ones, or where there is room the ones that \
+            ended last.
 
               longhaul list --state failed
               longhaul ls --all --json | jq 'select(.bytesDone > 1e9).destination'
@@ -17,16 +17,16 @@ struct List: ConsoleCommand {
             """,
         aliases: ["ls"])
 
-    @Option(name: .customLong("state"), help: "Only those in this state (repeatable).")
+    @Option(name: .customLong("state"), help: "Only transfers in this state (repeatable).")
     var states: [TransferState] = []
 
-    @Option(help: "Only those of this session.", completion: Candidates.sessions)
+    @Option(help: "Only transfers of this session.", completion: Candidates.sessions)
     var session: String?
 
     @Option(help: "At most this many; the unfinished are taken first.")
     var limit: Int?
 
-    @Flag(help: "All of them, those that ended long ago too.")
+    @Flag(help: "All transfers, also ones that ended long ago.")
     var all = false
 
     @OptionGroup var output: OutputOptions

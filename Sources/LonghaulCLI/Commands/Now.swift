@@ -4,12 +4,12 @@ import Longhaul
 struct Now: ResumingCommand {
     static let configuration = CommandConfiguration(
         commandName: "now",
-        abstract: "Run transfers now, whatever their schedule says.",
+        abstract: "Run transfers now, despite their schedule.",
         discussion: """
             Sets --earliest, --window, --require and --prefer aside until the attempt ends; `show` \
-            says so. Ends back-offs. Resumes a paused transfer and tries a failed one again. One \
-            that has completed stays as it is. A missing network, a full disk and the limits on \
-            what runs at once still hold. Starts a background engine when none runs, as `enqueue` \
+            says so. Ends back-offs. Resumes a paused transfer and tries a failed one again. A \
+            completed one is not changed. A missing network, a full disk and the limits on \
+            running transfers still hold. Starts a background engine when none runs, as `enqueue` \
             does.
 
               longhaul now 12

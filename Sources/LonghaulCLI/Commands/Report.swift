@@ -19,7 +19,7 @@ struct Report: ConsoleCommand {
     @Argument(help: "The reports.", completion: .file())
     var files: [String]
 
-    @Flag(help: "Print the lines of what has not completed, as input for get and upload.")
+    @Flag(help: "Print the lines of incomplete transfers, as input for get and upload.")
     var failed = false
 
     @OptionGroup var output: OutputOptions

@@ -4,10 +4,10 @@ import Longhaul
 struct Resume: ResumingCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Let paused and failed transfers go on from the bytes that are kept.",
+        abstract: "Resume paused and failed transfers from the bytes that are kept.",
         discussion: """
             One that waits out a back-off is tried now, unless its server has asked for the pause. \
-            What conditions hold all the same is said. One that has completed stays as it is. \
+            Names transfers that still wait for conditions. A completed one is not changed. \
             Starts a background engine when none runs, as `enqueue` does.
 
               longhaul resume 12

@@ -7,9 +7,9 @@ struct Retry: ResumingCommand {
         abstract: "Try failed and cancelled transfers again, from the bytes that are kept.",
         discussion: """
             A relative deadline starts again. One that waits out a back-off is tried now, unless its \
-            server has asked for the pause. What conditions hold all the same is said. --all and \
-            --session leave out what a newer transfer has replaced (--on-duplicate replace). Starts \
-            a background engine when none runs.
+            server has asked for the pause. Names transfers that still wait for conditions. --all \
+            and --session leave out transfers that a newer one has replaced (--on-duplicate \
+            replace). Starts a background engine when none runs.
 
               longhaul retry 12
               longhaul retry --session photos

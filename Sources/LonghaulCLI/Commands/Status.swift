@@ -90,7 +90,7 @@ enum Overview {
             "  longhaul enqueue URL       leave a download to the background",
             "  longhaul upload FILE URL   send a file",
             "  longhaul list              show how far everything is",
-            "  longhaul why ID            say what a transfer waits for",
+            "  longhaul why ID            say why a transfer waits",
             "",
             "`longhaul --help` shows all commands, `longhaul help COMMAND` the options of one",
         ]

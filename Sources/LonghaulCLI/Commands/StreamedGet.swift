@@ -15,7 +15,7 @@ struct StreamedGet {
 
     func perform(on console: Console) throws -> ExitStatus {
         if CommandStream.wasClosed(1) {
-            throw LonghaulError(.io, "the standard output is closed: nobody would get the bytes")
+            throw LonghaulError(.io, "the standard output is closed: the bytes would be lost")
         }
         let configuration = try ConfigurationFile.read()
         let queue = try TransferQueue()
@@ -25,7 +25,7 @@ struct StreamedGet {
         Signals.watch()
         Signals.watchSuspension()
         guard case .recorded(let id, destination: _)? = try queue.enqueue([wanted]).first else {
-            throw LonghaulError(.internal, "a stream of its own is another's")
+            throw LonghaulError(.internal, "the stream is another command's")
         }
         let thread = StreamThread(id, in: queue)
         let display = ProgressDisplay.standard(console, count: 1)

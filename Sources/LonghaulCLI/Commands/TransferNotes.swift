@@ -31,7 +31,7 @@ extension Console {
             return "recorded already" + (kept > 0 ? ", \(progress) kept" : "")
                 + (transfer.droppedBadFile.map { "; tried without its checksum, \($0) goes" } ?? "")
                 + (transfer.state == .paused && !goesOn
-                    ? ", and paused; go on with: longhaul resume \(transfer.id)" : "")
+                    ? ", and paused; resume with: longhaul resume \(transfer.id)" : "")
         } rest: {
             "\(Units.counted($0, "more transfer")) recorded already"
                 + (goesOn ? "" : "; paused ones stay so")

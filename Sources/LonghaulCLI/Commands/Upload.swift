@@ -8,14 +8,14 @@ struct Upload: ConsoleCommand, CommonOptions {
         abstract: "Record uploads of files and return; the background does them.",
         discussion: """
             Prints the ids; with --wait, transfers now and waits as `get` does. The server is \
-            asked what it speaks: IETF resumable uploads, tus, or a plain PUT. What is resumable \
-            goes on from the byte that the server has. The file must stay as it is until the end, \
-            but with --snapshot. At a URL that ends in a slash the file keeps its name, unless the \
-            server makes a resource there (tus, IETF, POST).
+            asked for its protocol: IETF resumable uploads, tus, or a plain PUT. A resumable \
+            upload continues from the byte that the server has. The file must stay unchanged until \
+            the end, except with --snapshot. At a URL that ends in a slash the file keeps its name, \
+            unless the server makes a resource there (tus, IETF, POST).
 
             Several files, and a directory with -r, go to such a URL; each is a transfer. \
             Directories that the server has not got are made there (WebDAV, FTP, SFTP). The same \
-            command again sends only what is new or changed.
+            command again sends only new or changed files.
 
               longhaul upload photo.jpg https://example.com/photos/photo.jpg
               longhaul upload backup.tar.zst s3://bucket/backups/

@@ -12,7 +12,7 @@ struct BatchOptions: ParsableArguments {
         help: "With -r: send what symbolic links lead to.")
     var copiesLinks = false
 
-    @Flag(help: "Of several files, send also those that were sent before and are the same.")
+    @Flag(help: "Of several files, send also unchanged ones that were sent before.")
     var again = false
 }
 
@@ -288,7 +288,7 @@ extension FileTree.Obstacle {
 
     fileprivate var text: String {
         switch self {
-        case .link: "is a symbolic link; --copy-links sends what it leads to"
+        case .link: "is a symbolic link; --copy-links sends its target"
         case .special: "is a device, a pipe or a socket"
         case .unreadable: "cannot be read"
         case .badLink: "is gone, or a link that leads nowhere or back"

@@ -5,7 +5,7 @@ import LonghaulPlatform
 struct Watch: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Show the progress of whatever runs.",
+        abstract: "Show the progress of running transfers.",
         discussion: """
             The lines of `get`, for all transfers that run or wait, until none is left. Moves \
             nothing itself: `longhaul status` says whether an engine runs. Ctrl-C ends it, and \
@@ -17,7 +17,7 @@ struct Watch: ConsoleCommand {
             \(ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable, .interrupted]))
             """)
 
-    @Option(help: "Only those of this session.", completion: Candidates.sessions)
+    @Option(help: "Only transfers of this session.", completion: Candidates.sessions)
     var session: String?
 
     @OptionGroup var output: OutputOptions

@@ -6,8 +6,8 @@ struct Why: ConsoleCommand {
         commandName: "why",
         abstract: "Say why a transfer is not running, and when it will.",
         discussion: """
-            Every condition that holds it: what is required, what is, since when, and when it is \
-            looked at again; and what is to be expected.
+            Every condition that holds it: the required and the present value, since when, and \
+            when it is checked again; and the forecast.
 
               longhaul why 12
               longhaul why 12 --json | jq -r '.waitingFor[].reason'

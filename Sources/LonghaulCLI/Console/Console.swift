@@ -58,7 +58,7 @@ final class Console {
     static func sayHanging() {
         let console = Console.standard(isJSON: false)
         console.complain(
-            "longhaul: a disk does not answer; left without it, what it has got is found again")
+            "longhaul: a disk does not answer; left without it; its bytes are found again")
         try? console.flush()
     }
 

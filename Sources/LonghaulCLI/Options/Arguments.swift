@@ -43,7 +43,7 @@ enum ArgumentBytes {
             // The rest may be a password.
             return .usage(
                 "there is no option '\(TerminalText.shown(String(word.prefix(2))))…'; short options"
-                    + " are written one by one, and their values as words of their own")
+                    + " are written one by one, and their values as separate words")
         }
         return nil
     }

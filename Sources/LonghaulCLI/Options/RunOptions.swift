@@ -16,13 +16,13 @@ struct RunOptions: ParsableArguments {
 
     @Option(
         help: """
-            At the end of that time, transfers that nothing lets resume are stopped and wait for \
-            a longer one (wait, the default), or are finished first (finish). A POST that may not \
+            At the end of that time, transfers that cannot resume are stopped and wait for a \
+            longer one (wait, the default), or are finished first (finish). A POST that may not \
             be sent twice is always finished.
             """)
     var unresumable: Unresumable?
 
-    @Option(help: "Leave after so many bytes: 500M, 2G.")
+    @Option(help: "Leave after this number of bytes: 500M, 2G.")
     var maxBytes: String?
 
     @Option(help: "Only these transfers.")

@@ -5,7 +5,7 @@ import Longhaul
 struct ShardOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Of the requests only those of machine I of N, always the same ones.",
+            "Only the requests of machine I of N, always the same ones.",
             valueName: "i/n"))
     var shard: String?
 

@@ -68,7 +68,7 @@ struct StartOptions: ParsableArguments {
             (try? Installation.current().isMissing(of: queue)) == true
         else { return }
         console.say(
-            "longhaul: after a reboot nothing goes on by itself; `longhaul install --systemd` or "
+            "longhaul: after a reboot nothing resumes by itself; `longhaul install --systemd` or "
                 + "`longhaul install --cron '@hourly'` sees to that")
     }
 

@@ -54,7 +54,7 @@ enum Suggestions {
         "--referer": "-H 'Referer: URL'", "-J": "--remote-name",
         "--content-disposition": "--remote-name", "-F": "`longhaul upload --form NAME`",
         "-L": "nothing: redirects are followed", "--location": "nothing: redirects are followed",
-        "-C": "nothing: a transfer goes on where it was", "-f": "nothing: a failure is exit 1",
+        "-C": "nothing: a transfer resumes where it was", "-f": "nothing: a failure is exit 1",
     ]
 
     /// Changes of one character that make one word the other.

@@ -87,8 +87,8 @@ struct HostText {
         case .due(let at): "due " + time.distance(at)
         case .delayed(let at): "failed; started again " + time.distance(at)
         case .blocked(.removed): "not known any more"
-        case .blocked(.missing): "its program is not there; what is due waits"
-        case .blocked(.notExecutable): "its program may not be run; what is due waits"
+        case .blocked(.missing): "its program is missing; due launches wait"
+        case .blocked(.notExecutable): "its program may not be run; due launches wait"
         }
     }
 

@@ -70,7 +70,7 @@ struct JobText {
             lines.append("deadline   \(time.full(deadline))")
         }
         if !request.requirements.isEmpty {
-            let lost = request.expiresWhenRequirementIsLost ? "" : "; a run goes on without them"
+            let lost = request.expiresWhenRequirementIsLost ? "" : "; a run continues without them"
             lines.append(
                 "requires   " + request.requirements.names.joined(separator: ", ") + lost)
         }

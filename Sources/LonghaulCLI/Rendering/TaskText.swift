@@ -96,7 +96,7 @@ struct TaskText {
     }
 
     private func whenLost(_ request: TaskRequest) -> String {
-        if !request.expiresWhenRequirementIsLost { return "; goes on when it is lost" }
+        if !request.expiresWhenRequirementIsLost { return "; continues when it is lost" }
         return request.returnsAfterExpiration ? "" : "; is dropped when it is lost"
     }
 

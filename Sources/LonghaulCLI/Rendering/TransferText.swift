@@ -90,7 +90,7 @@ struct TransferText {
         add(
             "Resumable",
             transfer.isUnresumable
-                ? "no: it begins anew when it stops (`run --unresumable finish`)" : nil)
+                ? "no: it restarts when it stops (`run --unresumable finish`)" : nil)
         add("Line", transfer.yielding.map(line))
         add("Fetched", "\(Units.size(transfer.bytesFetched)) on the wire")
         add("Expected", transfer.expectedBytes.map(Units.size))
@@ -227,7 +227,7 @@ struct TransferText {
 extension YieldReport.State {
     fileprivate var words: String {
         switch self {
-        case .open: "taken, as nobody else wants it"
+        case .open: "taken, as no other traffic wants it"
         case .yielded: "left to others"
         case .probing: "being tried"
         case .measuring: "held back to measure its delay"

@@ -206,7 +206,7 @@ final class ProgressDisplay {
             let text = "\(transfer.id): \(transfer.state.rawValue): \(name)"
             return facts.styled(text, .red)
         }
-        if transfer.isSkipped { return "\(transfer.id): completed: \(name), which exists by now" }
+        if transfer.isSkipped { return "\(transfer.id): completed: \(name), which exists now" }
         var text = "\(transfer.id): completed: \(name), \(Units.size(transfer.bytesDone))"
         if let started = transfer.startedAt, let finished = transfer.finishedAt {
             let seconds = max(finished - started, 0.001)

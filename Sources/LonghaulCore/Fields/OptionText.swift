@@ -274,7 +274,7 @@ package enum OptionText {
     }
 
     package static func hidden(_ name: String) -> LonghaulError {
-        .usage("\(name): a secret in it is hidden; write what it was, or leave the field out")
+        .usage("\(name): a secret in it is hidden; write the secret, or leave the field out")
     }
 
     package static func bad(_ text: String, _ name: String, _ what: String) -> LonghaulError {

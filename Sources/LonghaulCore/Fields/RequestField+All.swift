@@ -244,7 +244,7 @@ extension RequestField {
             label: "Continues",
             option: Option(
                 "continue", .destination,
-                "Go on with the part of the file that curl, wget or a browser has left there")),
+                "Resume the part of the file that curl, wget or a browser has left there")),
         RequestField(
             "remoteName", .options(\.remoteName), Form.flag, [.download, .printed],
             label: "Remote name",
@@ -292,7 +292,7 @@ extension RequestField {
             "contentType", .upload(\.contentType), Form.text(.text, "type"), [.sending, .restated],
             label: "Content type",
             option: Option(
-                "content-type", .upload, "What the file is", usual: "by its name")),
+                "content-type", .upload, "The file's media type", usual: "by its name")),
         RequestField(
             "partSize", .upload(\.partSize), Form.size, .sending, label: "Part size",
             option: Option(
@@ -325,7 +325,7 @@ extension RequestField {
             "snapshot", .upload(\.snapshot), Form.flag, .sending, label: "Snapshot",
             option: Option(
                 "snapshot", .upload,
-                "Send it as it is now: a clone of it (reflink), else a copy, is made at once")),
+                "Send its present version: a clone of it (reflink), else a copy, is made at once")),
     ]
 
     private static let internals: [RequestField] = [

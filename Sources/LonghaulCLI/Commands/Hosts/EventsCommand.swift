@@ -5,10 +5,10 @@ import LonghaulPlatform
 struct EventsCommand: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "events",
-        abstract: "Read the event log, and acknowledge what was dealt with.",
+        abstract: "Read the event log, and acknowledge events.",
         discussion: """
-            On a terminal a table, in which * marks what nobody has acknowledged; elsewhere, and \
-            with --json, one JSON object per line. What is acknowledged is handed to no host any \
+            On a terminal a table, where * marks unacknowledged events; elsewhere, and with \
+            --json, one JSON object per line. An acknowledged event is handed to no host any \
             more; it stays listed for a week.
 
               longhaul events --session photos --unacknowledged
@@ -28,19 +28,19 @@ struct EventsCommand: ConsoleCommand {
         .done, .noSuchTransfer, .usage, .storeUnavailable, .interrupted,
     ]
 
-    @Option(help: "Only those of this session.", completion: Candidates.sessions)
+    @Option(help: "Only events of this session.", completion: Candidates.sessions)
     var session: String?
 
-    @Option(help: ArgumentHelp("Only those after this number.", valueName: "seq"))
+    @Option(help: ArgumentHelp("Only events after this number.", valueName: "seq"))
     var after: Int64 = 0
 
-    @Flag(help: "Go on as more happens, until interrupted.")
+    @Flag(help: "Print new events as they happen, until interrupted.")
     var follow = false
 
     @Flag(help: "Be the session's host meanwhile: it is not started, its lines come here.")
     var attach = false
 
-    @Flag(help: "Only those that nobody has acknowledged.")
+    @Flag(help: "Only unacknowledged events.")
     var unacknowledged = false
 
     @Option(

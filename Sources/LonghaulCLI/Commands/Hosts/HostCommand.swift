@@ -20,9 +20,9 @@ struct HostCommand: ParsableCommand {
 
 struct HostAdd: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Make a program known, or known anew.",
+        commandName: "add", abstract: "Record a program as a host, or replace it.",
         discussion: """
-            The program is given by its absolute path and run as it is, by no shell.
+            The program is given by its absolute path and run without a shell.
 
               longhaul host add com.example.photos --event-budget 1m -- /opt/photos/sync
 

@@ -61,10 +61,10 @@ struct SessionShow: ConsoleCommand {
 
 struct SessionSet: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "set", abstract: "Change what holds for a session; makes it if there is none.",
+        commandName: "set", abstract: "Change the settings of a session; creates it if missing.",
         discussion: """
-            Transfers that were enqueued before keep what they were enqueued with; the host holds \
-            for all of them, and for the events that wait.
+            Transfers that were enqueued before keep their settings; the host applies to all of \
+            them, and to waiting events.
 
               longhaul session set photos --host com.example.photos --launch-delay 1m
               longhaul session set photos --launch-events off
@@ -75,7 +75,7 @@ struct SessionSet: ConsoleCommand {
     @Argument(help: "The session's name.")
     var id: String
 
-    @Option(help: "The host that is told of its transfers, or none.")
+    @Option(help: "The host that receives its events, or none.")
     var host: String?
 
     @Flag(inversion: .prefixedNo, help: "Let the engine pick the moment for its transfers.")
@@ -128,8 +128,8 @@ struct SessionRemove: ConsoleCommand {
         commandName: "remove",
         abstract: "Forget a session with its ended transfers and its events.",
         discussion: """
-            Refused while a transfer has not ended, and while events wait that nobody has \
-            acknowledged, unless they are discarded.
+            Refused while a transfer has not ended, and while unacknowledged events wait, unless \
+            they are discarded.
 
             \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
             """)
@@ -137,7 +137,7 @@ struct SessionRemove: ConsoleCommand {
     @Argument(help: "The session's name.")
     var id: String
 
-    @Flag(help: "Forget events that nobody has acknowledged, too.")
+    @Flag(help: "Forget unacknowledged events, too.")
     var discardEvents = false
 
     @OptionGroup var output: OutputOptions

@@ -46,7 +46,7 @@ struct TaskSubmit: ConsoleCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What a launch may take: 30 seconds or ten minutes (default: refresh).",
+            "The time of a launch: 30 seconds or ten minutes (default: refresh).",
             valueName: "refresh|processing"))
     var kind: TaskKind = .refresh
 
@@ -169,7 +169,7 @@ struct TaskList: ConsoleCommand {
             \(ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
             """)
 
-    @Option(help: "Only those of this host.")
+    @Option(help: "Only requests of this host.")
     var host: String?
 
     @OptionGroup var output: OutputOptions
@@ -191,9 +191,9 @@ struct TaskList: ConsoleCommand {
 struct TaskShow: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "All about one request: what it waits for, when it begins, its last runs.",
+        abstract: "All about one request: its waits, when it begins, its last runs.",
         discussion: """
-            One that was carried out is shown by its runs, as long as they are kept.
+            A request that was carried out is shown by its runs, while they are kept.
 
             \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
             """)
@@ -215,7 +215,7 @@ struct TaskShow: ConsoleCommand {
 struct TaskCancel: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
-        abstract: "Withdraw requests, all of them or none; a launch that runs goes on.",
+        abstract: "Withdraw requests, all of them or none; a running launch continues.",
         discussion: """
               longhaul task cancel clean refresh
               longhaul task cancel --all --host com.example.feed
@@ -229,7 +229,7 @@ struct TaskCancel: ConsoleCommand {
     @Flag(help: "All requests.")
     var all = false
 
-    @Option(help: "Only those of this host.")
+    @Option(help: "Only requests of this host.")
     var host: String?
 
     @OptionGroup var output: OutputOptions
@@ -267,7 +267,7 @@ struct TaskCancel: ConsoleCommand {
 struct TaskSimulateLaunch: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate-launch",
-        abstract: "Launch the host for a request now, whatever it waits for: for tests.",
+        abstract: "Launch the host for a request now, despite its waits: for tests.",
         discussion: ExitStatus.help(
             [.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
 

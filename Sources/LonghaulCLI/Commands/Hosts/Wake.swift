@@ -6,9 +6,9 @@ struct Wake: ConsoleCommand {
         commandName: "wake",
         abstract: "Hand a host a wake-up: the counterpart of a push.",
         discussion: """
-            It is handed over within seconds. Until then those of one identifier are merged, and \
-            the newest payload counts. An urgent one is handed over at once, whatever delay the \
-            host has for having failed; what was not handled comes once more as another one.
+            It is handed over within seconds. Until then wake-ups of one identifier are merged, \
+            and the newest payload counts. An urgent one is handed over at once, also to a host \
+            that is delayed after failures; an unhandled one comes again, no longer urgent.
 
               longhaul wake com.example.feed --payload '{"channel":7}'
               longhaul wake com.example.feed --identifier mail --urgent
@@ -20,7 +20,7 @@ struct Wake: ConsoleCommand {
     @Argument(help: "The host's name.")
     var host: String
 
-    @Option(help: ArgumentHelp("Merge it with those of this name.", valueName: "name"))
+    @Option(help: ArgumentHelp("Merge it with wake-ups of this name.", valueName: "name"))
     var identifier: String?
 
     @Option(help: ArgumentHelp("Your own JSON, handed to the host.", valueName: "json"))

@@ -13,7 +13,7 @@ struct JobAdd: ConsoleCommand {
             external power, an unmetered network and an idle machine, or what --prefer says; at \
             the end of the tolerance it runs without them. The first run is due at once.
 
-            Times of day are those of TZ, or without it of the machine's zone, also where that \
+            Times of day are in the zone TZ, or without it in the machine's, also where that \
             changes.
 
             The events of --on are online, network-change, power, battery, resume, boot and mount.
@@ -112,7 +112,7 @@ struct JobOnce: ConsoleCommand {
         commandName: "once", abstract: "Run a command once, when the machine is right.",
         discussion: """
             Prints the name of the job. A run that fails is tried again until it succeeds or its \
-            deadline has passed. What is left of the job is removed by `job remove`.
+            deadline has passed. `job remove` removes the rest of the job.
 
             With --after it runs when these transfers have completed. If one of them fails or is \
             cancelled, the job ends without a run, as failed.

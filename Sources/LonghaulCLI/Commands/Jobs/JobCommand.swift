@@ -97,7 +97,7 @@ struct JobWhy: ConsoleCommand {
 struct JobPause: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Begin no run any more, but what `job run` asks for; a run goes on.",
+        abstract: "Begin no more runs, except by `job run`; a present run continues.",
         discussion: ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
 
     @OptionGroup var which: JobName

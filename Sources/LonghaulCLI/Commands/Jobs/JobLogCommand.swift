@@ -18,7 +18,7 @@ struct JobLogCommand: ConsoleCommand {
 
     @OptionGroup var which: JobName
 
-    @Flag(name: .shortAndLong, help: "Go on until the run has ended; wait for one if none was.")
+    @Flag(name: .shortAndLong, help: "Print until the run has ended; wait for one if none was.")
     var follow = false
 
     @Option(help: ArgumentHelp("The run, by its number (default: the last).", valueName: "number"))

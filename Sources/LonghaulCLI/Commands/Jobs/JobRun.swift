@@ -4,10 +4,11 @@ import LonghaulPlatform
 
 struct JobRun: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Run a job now, whatever it waits for.",
+        commandName: "run", abstract: "Run a job now, despite its waits.",
         discussion: """
             With --wait the output of the command is shown, and its exit status is that of this \
-            one: 128 and the number of the signal where a signal ended it. Ctrl-C lets the run go on.
+            one: 128 and the number of the signal where a signal ended it. Ctrl-C does not end the \
+            run.
 
             \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable, .interrupted]))
             """)
