@@ -3,113 +3,74 @@
 package enum FanOut {
     package static func extend(_ step: inout FetchStep, to subscribers: Subscribers) {
         guard subscribers.isShared else { return }
-        var writes: [StoreWrite] = []
-        for write in step.writes {
-            switch write {
-            case .queued(let id, let readyAt, let reasons):
-                writes += requeue(subscribers, id, readyAt, reasons)
-            case .lastError(_, let error):
-                writes.append(write)
-                // The disk of the leader is no matter of the others.
-                if error?.code.isLocal == true { continue }
-                for subscriber in subscribers.followers where subscriber.isWanted {
-                    writes.append(.lastError(subscriber.id, error?.about(subscriber.id)))
-                }
-            case .failed(_, let error, let totals):
-                writes.append(write)
-                writes += fail(subscribers, error, totals)
-            case .restarted(_, let reason, let bytesLost):
-                writes.append(write)
-                for subscriber in subscribers.followers where subscriber.isWanted {
-                    writes.append(.restarted(subscriber.id, reason: reason, bytesLost: bytesLost))
-                }
-            case .completed(_, _, let totals) where subscribers.isOfUpload:
-                // The row of the fetch goes with the leader, and the server's answer with it.
-                writes += complete(subscribers, totals)
-                writes.append(write)
-            case .completed, .skipped:
-                // The file was found under its name when it was opened: nothing is left to copy.
-                writes.append(write)
-                writes += release(subscribers)
-            case .needsInput(_, let error, let totals):
-                writes.append(write)
-                writes += needInput(subscribers, error, totals)
-            case .save, .cancelled, .attempt, .abandonUpload, .dropFetch, .give, .leave, .discard,
-                .orphan, .forget, .learn, .originFailed, .originWorked, .saveOrigin:
-                writes.append(write)
-            }
-        }
+        let writes = step.writes.flatMap { extended($0, subscribers) }
         assert(writes.count >= step.writes.count, "the leader's own writes stay")
         step.writes = writes
     }
 
-    /// The earliest moment of each subscriber holds again, now that it is back in the queue.
-    private static func requeue(
-        _ subscribers: Subscribers, _ id: TransferID, _ readyAt: Timestamp?, _ reasons: [WaitReason]
+    private static func extended(
+        _ write: StoreWrite, _ subscribers: Subscribers
     ) -> [StoreWrite] {
-        var writes: [StoreWrite] = [.queued(id, readyAt: readyAt, waitingFor: reasons)]
-        let isFull = reasons.contains { $0.reason == .storage }
-        // The disk of the leader is full: those on other disks need not wait for it.
-        if isFull, areSomeElsewhere(subscribers) { return writes + release(subscribers) }
-        for subscriber in subscribers.followers where subscriber.isWanted {
-            writes.append(.queued(subscriber.id, readyAt: readyAt, waitingFor: reasons))
+        func forAll(_ own: (Subscriber) -> StoreWrite) -> [StoreWrite] {
+            [write] + subscribers.followers.lazy.filter(\.isWanted).map(own)
         }
-        return writes
-    }
-
-    private static func fail(
-        _ subscribers: Subscribers, _ error: LonghaulError, _ totals: TransferTotals
-    ) -> [StoreWrite] {
-        if error.code.isLocal, areSomeElsewhere(subscribers) { return release(subscribers) }
-        return subscribers.followers.filter(\.isWanted).map { subscriber in
-            let (own, numbers) = ownPart(of: subscriber, error, totals)
-            return .failed(subscriber.id, own, numbers)
-        }
-    }
-
-    private static func needInput(
-        _ subscribers: Subscribers, _ error: LonghaulError, _ totals: TransferTotals
-    ) -> [StoreWrite] {
-        subscribers.followers.filter(\.isWanted).map { subscriber in
-            let (own, numbers) = ownPart(of: subscriber, error, totals)
-            return .needsInput(subscriber.id, own, numbers)
-        }
-    }
-
-    /// The server has the file that all of them send, those that are paused included.
-    private static func complete(
-        _ subscribers: Subscribers, _ totals: TransferTotals
-    ) -> [StoreWrite] {
-        subscribers.followers.map { subscriber in
-            var numbers = totals
-            numbers.bytesFetched = subscriber.bytesFetched
-            return .completed(subscriber.id, path: subscriber.destination, numbers)
-        }
-    }
-
-    private static func ownPart(
-        of subscriber: Subscriber, _ error: LonghaulError, _ totals: TransferTotals
-    ) -> (LonghaulError, TransferTotals) {
-        let own = error.about(subscriber.id)
-        var numbers = totals
-        numbers.bytesFetched = subscriber.bytesFetched
-        return (own, numbers)
-    }
-
-    /// The followers begin anew, without the leader and its bytes.
-    private static func release(_ subscribers: Subscribers) -> [StoreWrite] {
-        var writes: [StoreWrite] = []
-        for subscriber in subscribers.followers {
-            if subscriber.isWanted {
-                writes.append(.queued(subscriber.id, readyAt: nil, waitingFor: []))
+        switch write {
+        case .queued(_, let readyAt, let reasons):
+            // The disk of the leader is full: followers on other disks need not wait for it.
+            if reasons.contains(where: { $0.reason == .storage }), areSomeElsewhere(subscribers) {
+                return [write] + release(subscribers)
             }
-            writes.append(.leave(subscriber.id))
+            return forAll { .queued($0.id, readyAt: readyAt, waitingFor: reasons) }
+        case .lastError(_, let error):
+            // The disk of the leader does not concern the others.
+            if error?.code.isLocal == true { return [write] }
+            return forAll { .lastError($0.id, error?.about($0.id)) }
+        case .failed(_, let error, let totals):
+            if error.code.isLocal, areSomeElsewhere(subscribers) {
+                return [write] + release(subscribers)
+            }
+            return forAll { .failed($0.id, error.about($0.id), $0.part(of: totals)) }
+        case .needsInput(_, let error, let totals):
+            return forAll { .needsInput($0.id, error.about($0.id), $0.part(of: totals)) }
+        case .restarted(_, let reason, let bytesLost):
+            return forAll { .restarted($0.id, reason: reason, bytesLost: bytesLost) }
+        case .completed(_, _, let totals) where subscribers.isOfUpload:
+            // The server has the file that all of them send, the paused ones included. The row of
+            // the fetch goes with the leader, and the server's answer with it.
+            let others = subscribers.followers.map {
+                StoreWrite.completed($0.id, path: $0.destination, $0.part(of: totals))
+            }
+            return others + [write]
+        case .completed, .skipped:
+            // The file was found under its name when it was opened: nothing is left to copy.
+            return [write] + release(subscribers)
+        case .save, .cancelled, .attempt, .abandonUpload, .dropFetch, .give, .leave, .discard,
+            .orphan, .forget, .learn, .originFailed, .originWorked, .saveOrigin:
+            return [write]
         }
-        return writes
+    }
+
+    /// The followers start again, without the leader and its bytes. The earliest moment of each
+    /// holds again.
+    private static func release(_ subscribers: Subscribers) -> [StoreWrite] {
+        subscribers.followers.flatMap { subscriber -> [StoreWrite] in
+            let leave = StoreWrite.leave(subscriber.id)
+            if !subscriber.isWanted { return [leave] }
+            return [.queued(subscriber.id, readyAt: nil, waitingFor: []), leave]
+        }
     }
 
     private static func areSomeElsewhere(_ subscribers: Subscribers) -> Bool {
         let home = FileNaming.directory(of: subscribers.leader.destination)
         return subscribers.followers.contains { $0.isWanted && !$0.isAt(home) }
+    }
+}
+
+extension Subscriber {
+    /// The totals of the shared fetch with its own count of received bytes.
+    package func part(of totals: TransferTotals) -> TransferTotals {
+        var own = totals
+        own.bytesFetched = bytesFetched
+        return own
     }
 }

@@ -26,38 +26,34 @@ extension Subscribers {
         followers.isEmpty ? leader.readFrom : all.compactMap(\.readFrom).min()
     }
 
-    /// Any of these lets it run.
-    package var eligibilities: [EligibilityKey] {
-        Subscribers.distinct(heeded)
-    }
-
-    private static func distinct(_ subscribers: [Subscriber]) -> [EligibilityKey] {
+    /// Any of these lets it run now; never empty. A transfer that is not to begin yet comes along,
+    /// and lets nothing run.
+    package func eligibilities(at now: Timestamp = .distantFuture) -> [EligibilityKey] {
+        if followers.isEmpty { return [leader.eligibility] }
+        let timely = heeded.filter { $0.mayBegin(at: now) }
         var eligibilities: [EligibilityKey] = []
-        for subscriber in subscribers where !eligibilities.contains(subscriber.eligibility) {
+        for subscriber in timely.isEmpty ? heeded : timely
+        where !eligibilities.contains(subscriber.eligibility) {
             eligibilities.append(subscriber.eligibility)
         }
         return eligibilities
     }
 
-    /// The conditions that decide about it: those of every eligibility that may let it run. One
-    /// that is not watched would be unknown, and close that eligibility again.
+    /// The conditions of every eligibility that may let it run. A condition that is not watched
+    /// would be unknown, and close its eligibility again.
     package var interest: ConditionNeeds {
-        eligibilities.reduce(ConditionNeeds()) { $0.union($1.interest) }
+        eligibilities().reduce(ConditionNeeds()) { $0.union($1.interest) }
     }
 
-    /// Class in which the running fetch counts: not discretionary, if one subscriber is not.
+    /// Class of the running fetch: not discretionary, if one subscriber is not.
     package var eligibility: EligibilityKey {
-        if followers.isEmpty { return leader.eligibility }
-        let eligibilities = eligibilities
-        return eligibilities.first { !$0.isDiscretionary } ?? eligibilities.first
-            ?? leader.eligibility
+        let eligibilities = eligibilities()
+        return eligibilities.first { !$0.isDiscretionary } ?? eligibilities[0]
     }
 
     /// The time of at least one subscriber has come. A fetch runs for the first of them; the others
     /// come along.
-    package func isTimely(now: Timestamp) -> Bool {
-        heeded.contains { ($0.request.earliestBegin ?? now) <= now }
-    }
+    package func isTimely(now: Timestamp) -> Bool { heeded.contains { $0.mayBegin(at: now) } }
 
     /// The gate of the eligibility that is open, else of the one that opens first.
     package func gate(
@@ -68,12 +64,8 @@ extension Subscribers {
                 $0.gate(in: snapshot, now: now, isRunning: isRunning)
             })
     }
+}
 
-    /// Any of these lets it run now; never empty. A transfer that is not to begin yet comes along,
-    /// and lets nothing run.
-    package func eligibilities(at now: Timestamp) -> [EligibilityKey] {
-        if followers.isEmpty { return [leader.eligibility] }
-        let timely = heeded.filter { ($0.request.earliestBegin ?? now) <= now }
-        return Subscribers.distinct(timely.isEmpty ? heeded : timely)
-    }
+extension Subscriber {
+    fileprivate func mayBegin(at now: Timestamp) -> Bool { request.earliestBegin ?? now <= now }
 }

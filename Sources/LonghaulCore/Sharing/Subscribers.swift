@@ -1,11 +1,10 @@
-/// The transfers that one fetch serves. One of them leads: its name is on what is written of the
-/// fetch, and it is given the part file itself where that stands in its directory; the others
-/// follow and are given copies.
+/// The transfers that one fetch serves. One of them leads: the writes of the fetch name it, and it
+/// gets the part file itself where that is in its directory; the others follow and get copies.
 ///
-/// A value without side effects: which one leads next, and what the fetch heeds of all.
+/// A value without side effects: the next leader, and the settings merged from all.
 package struct Subscribers: Hashable, Sendable {
     package private(set) var leader: Subscriber
-    /// The followers in the order in which they joined.
+    /// The followers in the order of their joining.
     package private(set) var followers: [Subscriber] = []
 
     package init(leader: Subscriber) {
@@ -25,7 +24,7 @@ package struct Subscribers: Hashable, Sendable {
 
     // MARK: - Coming and going
 
-    /// A newcomer, or what has changed of one that is there.
+    /// A newcomer, or a changed subscriber.
     package mutating func admit(_ subscriber: Subscriber) {
         if subscriber.id == leader.id {
             leader = subscriber
@@ -41,7 +40,7 @@ package struct Subscribers: Hashable, Sendable {
     /// The result of a departure.
     package enum Departure: Hashable, Sendable {
         case wasNotThere
-        /// The others go on as before.
+        /// The others continue as before.
         case follower
         /// Another leads now.
         case succeeded(by: TransferID)
@@ -49,7 +48,7 @@ package struct Subscribers: Hashable, Sendable {
         case wasLast
     }
 
-    /// Takes one out. The last one stays where it is: what becomes of the fetch is its affair.
+    /// Removes a subscriber. The last one stays: it decides about the fetch.
     ///
     /// - Parameter home: The directory of the part file: one with its destination there can be
     ///   given the file itself.
@@ -129,8 +128,8 @@ package struct Subscriber: Hashable, Sendable {
         FileNaming.directory(of: destination).isExactly(home)
     }
 
-    /// The clock was set by so many milliseconds, and shows `now`: the store does the same to
-    /// those that do not run (`Store.follow`).
+    /// The clock was set by `jump` milliseconds, and shows `now`. The store does the same to
+    /// transfers that do not run (`Store.follow`).
     package func moved(by jump: Int64, now: Timestamp) -> Subscriber {
         guard case .after(let seconds) = request.deadline else { return self }
         let began = deadline + -seconds

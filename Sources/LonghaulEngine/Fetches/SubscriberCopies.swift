@@ -100,9 +100,8 @@ extension ActiveFetch {
                 nextCheck: next)
             step.writes.append(.queued(transfer, readyAt: next, waitingFor: [reason]))
         } else if subscriber.isWanted {
-            var totals = TransferTotals(machine.state, bytesDone: 0)
-            totals.bytesFetched = subscriber.bytesFetched
-            step.writes.append(.failed(transfer, error, totals))
+            let totals = TransferTotals(machine.state, bytesDone: 0)
+            step.writes.append(.failed(transfer, error, subscriber.part(of: totals)))
             step.durable = true
         } else if leads {
             // The transfer was paused when the end was too near to be stopped.

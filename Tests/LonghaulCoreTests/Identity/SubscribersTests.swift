@@ -94,7 +94,7 @@ import Testing
         #expect(merged.options.stallTimeout == 60 && !merged.options.failOnFullDisk)
         #expect(both.deadline == Self.now + 20 && both.isTimely(now: Self.now))
         #expect(both.gate(in: ConditionSnapshot(), now: Self.now).isOpen)
-        #expect(!both.eligibility.isDiscretionary && both.eligibilities.count == 2)
+        #expect(!both.eligibility.isDiscretionary && both.eligibilities().count == 2)
 
         // One whose time has not come lets nothing run.
         var early = alone
@@ -104,6 +104,6 @@ import Testing
 
         // Paused, it loosens nothing any more.
         both.admit(subscriber(2, wanted: false))
-        #expect(both.request == alone.request && both.eligibilities == alone.eligibilities)
+        #expect(both.request == alone.request && both.eligibilities() == alone.eligibilities())
     }
 }
