@@ -32,7 +32,7 @@ import Testing
             try check(
                 try await sharedWith(home), of: "longhaul show --json 2 | jq -c .sharedWith")
             let cancelled = try await home.run("cancel", "1")
-            try check(cancelled.output, of: "longhaul cancel 1    # 2 goes on")
+            try check(cancelled.output, of: "longhaul cancel 1    # 2 continues")
             let left = try #require(try await home.run("show", "--json", "2").rows.first)
             #expect(left["state"] == "running")
             daemon.send(15)
