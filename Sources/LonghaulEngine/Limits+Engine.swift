@@ -12,7 +12,7 @@ extension Limits {
     static let intentsPerTransaction = newcomersPerTransaction
     /// Waiting transfers whose pauses may end early at once; transfers that are due come first.
     static let pausesEndedAtOnce = 10_000
-    /// Candidates for joining a fetch that one transaction examines.
+    /// Newest queued transfers of a URL that one transaction examines for joining a fetch.
     static let newcomersPerTransaction = 512
     /// Origins kept in memory; the store keeps them all.
     static let originsInMemory = 1024

@@ -167,55 +167,49 @@ import Testing
 
     // MARK: - Starts
 
-    private func held(
-        _ state: FetchState, by holders: [Int64],
-        _ change: (inout StartSnapshot.Held) -> Void = { _ in }
-    ) -> StartSnapshot.Held {
-        var held = StartSnapshot.Held(state: state)
-        held.holders = Set(holders.map(TransferID.init(rawValue:)))
-        change(&held)
-        return held
+    private func held(_ state: FetchState, by holders: [Int64]) -> StartSnapshot.Held {
+        StartSnapshot.Held(state: state, members: Set(holders.map(TransferID.init(rawValue:))))
     }
 
-    @Test func equalTransfersStartTogether() {
-        var snapshot = StartSnapshot(
-            first: Self.work(1),
-            equals: [Self.work(2, fetch: 7), Self.work(3, .pause), Self.work(4, .cancel, fetch: 8)])
-        snapshot.fetches = [
-            FetchID(rawValue: 7): held(Self.state(7), by: [2]),
-            FetchID(rawValue: 8): held(Self.state(8, holds: 30), by: [4]),
-        ]
-        // The bytes are those of the one that is being cancelled, and has them no more.
-        var decision = StartDecision.decide(snapshot)
-        #expect(decision.leader.rawValue == 1 && decision.fetch?.id.rawValue == 8)
-        #expect(decision.followers.map(\.rawValue) == [2] && decision.paused.isEmpty)
-        #expect(decision.strangers.map(\.rawValue) == [4])
-        #expect(decision.givingUp.map(\.rawValue) == [2])
-
-        // A fetch that runs, or was started just now, is not gone on with.
-        for change in [\StartSnapshot.Held.isActive, \.isStarted, \.isAway] {
-            snapshot.fetches[FetchID(rawValue: 8)]?[keyPath: change] = true
-            decision = StartDecision.decide(snapshot)
-            #expect(decision.fetch?.id.rawValue == 7 && decision.givingUp.isEmpty)
-            snapshot.fetches[FetchID(rawValue: 8)]?[keyPath: change] = false
-        }
-    }
-
-    @Test func bytesAreKept() {
+    @Test func theFetchWithMostBytesIsContinued() {
         // One that holds bytes of its own does not give them up for fewer.
         var snapshot = StartSnapshot(
             first: Self.work(1, fetch: 7),
-            equals: [Self.work(2, fetch: 8), Self.work(3, .pause, fetch: 7)])
+            equals: [
+                Self.work(2, fetch: 8), Self.work(3, .pause, fetch: 7), Self.work(4, fetch: 7),
+            ])
+        let (own, others) = (FetchID(rawValue: 7), FetchID(rawValue: 8))
         snapshot.fetches = [
-            FetchID(rawValue: 7): held(Self.state(7, holds: 50, leader: 3), by: [1, 3]),
-            FetchID(rawValue: 8): held(Self.state(8, holds: 20), by: [2]),
+            own: held(Self.state(7, holds: 50, leader: 3), by: [1, 3, 4, 5]),
+            others: held(Self.state(8, holds: 20), by: [2]),
         ]
-        let decision = StartDecision.decide(snapshot)
-        #expect(decision.fetch?.id.rawValue == 7 && decision.leader.rawValue == 1)
-        #expect(decision.followers.isEmpty && decision.paused.map(\.rawValue) == [3])
-        #expect(decision.isShared && decision.strangers.isEmpty)
-        // It led until now.
-        #expect(decision.counted.map(\.rawValue) == [3])
+        func check(
+            _ fetch: Int64?, followers: [Int64] = [], paused: [Int64] = [],
+            strangers: [Int64] = [], location: SourceLocation = #_sourceLocation
+        ) {
+            let decision = StartDecision.decide(snapshot)
+            #expect(decision.leader.rawValue == 1, sourceLocation: location)
+            #expect(decision.fetch?.id.rawValue == fetch, sourceLocation: location)
+            let found = [decision.followers, decision.paused, decision.strangers]
+            #expect(
+                found.map { $0.map(\.rawValue) } == [followers, paused, strangers],
+                sourceLocation: location)
+        }
+        check(7, followers: [4], paused: [3], strangers: [5])
+        snapshot.fetches[others]?.state.durable = ByteRanges(0..<60)
+        check(8, followers: [2])
+        snapshot.fetches[others]?.state = Self.state(8, holds: 100)
+        snapshot.fetches[others]?.state.publication = "/d/2"
+        check(7, followers: [4], paused: [3], strangers: [5])
+        snapshot.fetches[others]?.state.publication = nil
+        check(8, followers: [2])
+        // A fetch that runs is not continued, nor another's whose disk is away.
+        snapshot.fetches[others]?.isAway = true
+        check(7, followers: [4], paused: [3], strangers: [5])
+        snapshot.fetches[own]?.isAway = true
+        check(7, followers: [4], paused: [3], strangers: [5])
+        snapshot.fetches[own]?.isActive = true
+        check(nil)
     }
 
     /// The transfer that can be given the part file itself leads.

@@ -94,14 +94,17 @@ import Testing
         let epoch = try scratch.lead()
         let first = try scratch.add("/d/1")
         let second = try scratch.add("/d/2") { $0.url = Self.url + "?2" }
-        func peers(_ id: TransferID) throws -> [TransferID] {
-            try scratch.turn(epoch) { try $0.sharing.peers(of: id, limit: 10) }
+        func equals(_ id: TransferID) throws -> [TransferID] {
+            try scratch.turn(epoch) { tx in
+                let key = try tx.transfers.work(id)?.identityKey ?? 0
+                return try tx.sharing.queued(key, .run, limit: 10).map(\.id)
+            }
         }
-        #expect(try peers(first).isEmpty)
+        #expect(try equals(first) == [first])
         var change = RequestChange()
         change.url = (Self.url, "https://a.example:443")
         try scratch.store.wants.change(second, change, now: .start)
-        #expect(try peers(first) == [second])
+        #expect(try equals(first) == [second, first])
     }
 
     /// Who leaves, and who has the fetch then.
@@ -110,11 +113,14 @@ import Testing
         let epoch = try scratch.lead()
         let ids = try (1...3).map { try scratch.add("/d/\($0)") }
         let fetch = try scratch.turn(epoch) { tx in
-            let fetch = try #require(try tx.sharing.start(ids[0], into: nil, now: .start))
-            _ = try tx.sharing.start(ids[1], into: fetch, now: .start)
-            _ = try tx.sharing.start(ids[2], into: fetch, now: .start)
-            try tx.sharing.share(fetch, among: ids)
-            return fetch
+            var fetch: FetchState?
+            for id in ids {
+                let work = try #require(try tx.transfers.work(id))
+                fetch = try tx.sharing.start(work, into: fetch, now: .start).fetch
+            }
+            let shared = try #require(fetch).id
+            try tx.sharing.share(shared, among: ids)
+            return shared
         }
         let shown = try #require(try scratch.store.transfers.find(ids[1], now: .start))
         #expect(shown.state == .running && shown.sharedWith == [ids[0], ids[2]])

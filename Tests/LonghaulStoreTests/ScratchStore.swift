@@ -72,6 +72,20 @@ final class ScratchStore {
     }
 }
 
+extension TransferStatus {
+    /// Starts a ready transfer alone, as an engine does; `nil` = it is not ready.
+    @discardableResult
+    func claim(
+        _ id: TransferID, now: Timestamp
+    ) throws -> (work: TransferWork, fetch: FetchState)? {
+        guard let work = try work(id), work.isReady(at: now), !work.isUnreadable else {
+            return nil
+        }
+        let own = try work.fetchID.flatMap { try FetchRecord.find($0, connection) }
+        return try SharedFetches(connection: connection).start(work, into: own, now: now)
+    }
+}
+
 /// SQL literals by the names of columns.
 typealias Literals = KeyValuePairs<String, String>
 

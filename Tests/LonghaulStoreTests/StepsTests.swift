@@ -57,12 +57,11 @@ import Testing
         let id = try add(Self.many)
         let steps = try steps(scratch) {
             try scratch.turn(epoch) { tx in
-                let peers = try tx.sharing.peers(of: id, limit: 9)
                 let found = try tx.transfers.work(id)
                 let work = try #require(found)
-                let newcomers = try tx.sharing.newcomers(work.identityKey, after: id, limit: 9)
+                let queued = try tx.sharing.queued(work.identityKey, .pause, limit: 9)
                 let finished = try tx.sharing.finished(like: work, now: .start)
-                #expect(peers.isEmpty && newcomers.isEmpty && finished == nil)
+                #expect(queued.map(\.id) == [id] && finished == nil)
             }
         }
         #expect(steps < 400)
@@ -78,8 +77,8 @@ import Testing
             }
             try scratch.turn(epoch) { tx in
                 for id in ids {
-                    let fetch = try #require(try tx.sharing.start(id, into: nil, now: .start))
-                    var state = try #require(try tx.fetches.state(of: fetch))
+                    let claimed = try tx.transfers.claim(id, now: .start)
+                    var state = try #require(claimed).fetch
                     try tx.fetches.mark(&state, prefetched: true)
                 }
             }

@@ -26,12 +26,12 @@ struct TurnChanges {
     /// Origins whose cool-down has ended for transfers that are to resume at once.
     var hastened: Set<String> = []
     var starts = Starts()
-    /// Start of the next search for newcomers; `nil` = there was no search.
-    var joinCursors: [Int64: TransferID]?
 
     /// Fetches that this turn brings into memory, or might have.
     struct Starts {
         var started: [StartedFetch] = []
+        /// The requests among them that others wait with: an equal one joins with the next commit.
+        var identities: Set<FetchIdentity> = []
         /// Copies that continue as separate fetches.
         var given: [StartedFetch] = []
         /// Transfers that could not be read.

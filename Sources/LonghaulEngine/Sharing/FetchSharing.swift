@@ -1,8 +1,8 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// Transfers that join a fetch under way, and transfers that leave one. Reads what is in memory,
-/// writes through the transaction, and changes nothing in memory: see ``TurnChanges``.
+/// Transfers that join a fetch under way, and transfers that leave one. Reads memory, writes
+/// through the transaction, and changes nothing in memory: see ``TurnChanges``.
 struct FetchSharing {
     let fetches: ActiveFetches
     let index: CoalescingIndex
@@ -16,39 +16,21 @@ struct FetchSharing {
 
     // MARK: - Joining
 
-    /// Lets transfers join that have begun to wait for what is on its way: they need no place. So
-    /// many at a time that others get their turn; the rest joins with the next transaction, or when
-    /// it is its own turn.
+    /// Lets queued transfers join the fetch of their request: they need no place. The rest joins
+    /// with the next transaction, or when it is its own turn.
     func admitNewcomers(
         _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws {
         var left = Limits.newcomersPerTransaction
-        var haveSomeJoined = false
         let keys = Set(
             fetches.all.lazy.filter { $0.isOpen($0.subscribers) }.map(\.start.identityKey))
-        var cursors =
-            index.cursors.isEmpty ? [:] : index.cursors.filter { keys.contains($0.key) }
-        for key in keys.sorted() {
-            var last = cursors[key]
-            var isSecondRound = last == nil
-            while left > 0, hasRoom(key, changes) {
-                let ids = try tx.sharing.newcomers(
-                    key, after: last ?? TransferID(rawValue: 0), limit: left)
-                for id in ids where hasRoom(key, changes) {
-                    last = id
-                    if try joinIfEqual(id, tx, &changes) { haveSomeJoined = true }
-                }
-                let isAtEnd = ids.count < left
-                left -= ids.count
-                guard isAtEnd else { continue }
-                last = nil
-                if isSecondRound { break }
-                isSecondRound = true
+        for key in keys.sorted() where left > 0 && hasRoom(key, changes) {
+            let queued = try tx.sharing.queued(key, .run, limit: Limits.newcomersPerTransaction)
+            for (id, _) in queued.reversed() where left > 0 && hasRoom(key, changes) {
+                if try joinIfEqual(id, tx, &changes) { left -= 1 }
             }
-            cursors[key] = last
         }
-        changes.joinCursors = cursors
-        if left <= 0, haveSomeJoined { changes.isIncomplete = true }
+        if left <= 0 { changes.isIncomplete = true }
     }
 
     /// Tells whether a fetch of this key has room: for full fetches no newcomer is read.
@@ -69,8 +51,8 @@ struct FetchSharing {
         return true
     }
 
-    /// A fetch under way that this transfer could have started itself; `nil` also for one that
-    /// holds bytes in a fetch of its own: it goes on with those.
+    /// A fetch under way with the request of this transfer; `nil` also for a transfer that holds
+    /// bytes in another fetch: it continues with those.
     func runningFetch(
         for work: TransferWork, _ changes: TurnChanges, _ tx: borrowing EngineTransaction
     ) throws -> FetchID? {
@@ -100,19 +82,26 @@ struct FetchSharing {
         guard let entry = fetches[fetch] else {
             preconditionFailure("only an active fetch is joined")
         }
-        if work.fetchID != fetch {
-            changes.deletions += try tx.fetches.drop(of: work.id, now: now.wall)
-        }
-        _ = try tx.sharing.start(work.id, into: fetch, now: now.wall)
-        let subscriber = Subscriber(try tx.transfers.work(work.id) ?? work)
+        let free = try giveUpFetch(of: work, for: fetch, tx, &changes)
+        let (joined, _) = try tx.sharing.start(free, into: entry.machine.state, now: now.wall)
         // Mutate in place: copying for each join is O(n²).
-        changes.subscriberLists[fetch, default: entry.subscribers].admit(subscriber)
+        changes.subscriberLists[fetch, default: entry.subscribers].admit(Subscriber(joined))
         let leader = changes.subscriberLists[fetch]?.leader.id ?? work.id
         try tx.sharing.share(fetch, among: [leader, work.id])
     }
 
-    /// Tells whether the fetch of its own holds no more than an empty file.
-    private func mayGiveUpItsFetch(
+    /// Drops the fetch that a transfer holds, unless it is this one.
+    func giveUpFetch(
+        of work: TransferWork, for fetch: FetchID?, _ tx: borrowing EngineTransaction,
+        _ changes: inout TurnChanges
+    ) throws -> TransferWork {
+        if work.fetchID == nil || work.fetchID == fetch { return work }
+        changes.deletions += try tx.fetches.drop(of: work.id, now: now.wall)
+        return try tx.transfers.work(work.id) ?? work
+    }
+
+    /// Tells whether the transfer holds no fetch, or one with an empty file.
+    func mayGiveUpItsFetch(
         _ work: TransferWork, _ tx: borrowing EngineTransaction
     ) throws -> Bool {
         guard let own = work.fetchID else { return true }
@@ -120,9 +109,9 @@ struct FetchSharing {
         return try tx.fetches.state(of: own)?.durable.isEmpty ?? true
     }
 
-    // MARK: - Changed intents of those that share
+    // MARK: - Changed intents
 
-    /// The facts by which the transfers of this fetch are decided about.
+    /// The facts for decisions about the transfers of this fetch.
     func sharedFetch(_ entry: ActiveFetch, _ changes: TurnChanges) -> SharedFetch {
         entry.readBoard(files, now: now)
         return SharedFetch(entry, subscribers(of: entry, changes))
@@ -138,7 +127,7 @@ struct FetchSharing {
         if let leader = change.leader { try setLeader(leader, of: entry, tx) }
         switch change.outcome {
         case .stays: break
-        case .joins: _ = try tx.sharing.start(work.id, into: entry.id, now: now.wall)
+        case .joins: try tx.sharing.start(work, into: entry.machine.state, now: now.wall)
         case .pauses, .requeued: try tx.transfers.setQueued(work.id, now: now.wall)
         case .cancelled: try tx.transfers.cancel(work.id, numbers: change.numbers, now: now.wall)
         case .expired:
@@ -161,7 +150,7 @@ struct FetchSharing {
     }
 
     /// A transfer gives up its bytes: a fetch that serves others stays theirs, and an equal
-    /// transfer without bytes inherits it otherwise. `false` = there is none.
+    /// transfer without bytes inherits it otherwise. `false` = no transfer does.
     func passOn(
         _ fetch: FetchID, of work: TransferWork, _ tx: borrowing EngineTransaction
     ) throws -> Bool {
@@ -169,12 +158,13 @@ struct FetchSharing {
             try tx.sharing.leave(work.id)
             return true
         }
-        guard let identity = work.sharedIdentity else { return false }
-        let peers = try tx.sharing.peers(of: work.id, limit: Limits.sharersPerFetch)
-        if try peers.isEmpty || tx.fetches.state(of: fetch)?.publication != nil { return false }
-        for id in peers {
-            guard let heir = try tx.transfers.work(id), heir.phase == .queued, heir.fetchID == nil,
-                heir.want == .run || heir.want == .pause, heir.sharedIdentity == identity
+        guard let identity = work.sharedIdentity,
+            try tx.fetches.state(of: fetch)?.publication == nil
+        else { return false }
+        let peers = try tx.sharing.queued(
+            work.identityKey, .pause, limit: Limits.sharersPerFetch)
+        for (id, own) in peers where own == nil {
+            guard let heir = try tx.transfers.work(id), heir.sharedIdentity == identity
             else { continue }
             try tx.sharing.bequeath(fetch, from: work.id, to: id)
             return true
@@ -191,5 +181,40 @@ extension TransferWork {
             return numbers
         }
         return TransferTotals(state)
+    }
+}
+
+/// The fetches that are under way, by their requests, so that equal requests share one. A
+/// reference: transactions read it, and a copy of its tables for each of them would cost O(n).
+final class CoalescingIndex {
+    /// Fetches whose part files were on a disk that was not mounted when a transfer with a
+    /// destination elsewhere came for them.
+    private(set) var away: Set<FetchID> = []
+    /// Fetches by key. Few have the same key, and those are compared by their whole identity.
+    private var fetches: [Int64: [FetchID]] = [:]
+    /// Ordered and not answered yet, also of fetches that have left: an engine that ends before
+    /// would leave an unrecorded file behind.
+    private(set) var copiesUnderWay = 0
+
+    func fetches(_ key: Int64) -> [FetchID] { fetches[key] ?? [] }
+
+    func add(_ fetch: FetchID, _ key: Int64) {
+        assert(!fetches(key).contains(fetch), "a fetch is added once")
+        fetches[key, default: []].append(fetch)
+    }
+
+    func remove(_ fetch: FetchID, _ key: Int64) {
+        fetches[key]?.removeAll { $0 == fetch }
+        if fetches[key]?.isEmpty == true { fetches[key] = nil }
+    }
+
+    func countOrdered(_ copies: Int) { copiesUnderWay += copies }
+
+    /// Before the fetch's machine gets the event.
+    func settle(_ event: FetchEvent, of fetch: FetchID) {
+        if event.settles == .copy { copiesUnderWay -= 1 }
+        if case .prepared = event { away.remove(fetch) }
+        if case .prepareFailed(let fault) = event, fault.unmounted != nil { away.insert(fetch) }
+        precondition(copiesUnderWay >= 0, "a copy is answered once")
     }
 }

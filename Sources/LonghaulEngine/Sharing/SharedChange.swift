@@ -7,7 +7,7 @@ struct SharedFetch {
     var subscribers: Subscribers
     /// The totals, with the bytes that have come so far.
     var totals: TransferTotals
-    /// The directory of the part file; empty while there is none.
+    /// The directory of the part file; empty without one.
     var home = ""
     /// The URL that is asked.
     var url = ""
@@ -36,7 +36,7 @@ extension SharedFetch {
 struct SharedChange: Hashable {
     /// The consequence for the transfer.
     enum Outcome: Hashable {
-        /// The transfer goes on in the fetch.
+        /// The transfer continues in the fetch.
         case stays
         /// The transfer was queued, and runs again.
         case joins
@@ -86,7 +86,7 @@ struct SharedChange: Hashable {
         }
     }
 
-    /// A transfer leaves and the others go on.
+    /// A transfer leaves and the others continue.
     static func leaving(
         _ work: TransferWork, _ fetch: SharedFetch, _ outcome: Outcome
     ) -> SharedChange? {

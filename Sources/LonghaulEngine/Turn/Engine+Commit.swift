@@ -50,7 +50,6 @@ extension Engine {
         schedule.mustPublish = false
         schedule.committed(plan, due)
         if let cooling = plan?.cooling { origins.setCooling(cooling) }
-        if let cursors = changes.joinCursors { index.setCursors(cursors) }
         record(pending, changes, scope, now: now)
         effects.perform(pending, fetches)
         follow(changes, stopping: plan?.stops ?? [], now: now)

@@ -31,26 +31,18 @@ package struct SharedFetches {
     let connection: Connection
     private var fetches: FetchRows { FetchRows(connection: connection) }
 
-    /// Other live transfers whose request may be equal, the oldest first. Costs one look-up if
-    /// there are no such transfers.
-    package func peers(of id: TransferID, limit: Int) throws -> [TransferID] {
-        try connection.values(
+    /// Queued transfers whose request may equal that with this key, the newest first, with the
+    /// fetches that they hold: those that are wanted to run or, at `mostWanted` pause, also the
+    /// paused ones.
+    package func queued(
+        _ key: Int64, _ mostWanted: Want, limit: Int
+    ) throws -> [(id: TransferID, fetch: FetchID?)] {
+        try connection.all(
             """
-            SELECT p.id FROM transfer t CROSS JOIN transfer p INDEXED BY transferByIdentity \
-            ON p.identityKey = t.identityKey WHERE t.id = ?1 AND p.ended = 0 AND p.id <> ?1 \
-            ORDER BY p.id LIMIT ?2
-            """, id, limit)
-    }
-
-    /// Queued transfers that want to run and whose request may be that of a fetch with this key.
-    package func newcomers(
-        _ key: Int64, after id: TransferID, limit: Int
-    ) throws -> [TransferID] {
-        try connection.values(
-            """
-            SELECT id FROM transfer INDEXED BY transferByIdentity WHERE identityKey = ?1 \
-            AND ended = 0 AND phase = 0 AND want = 0 AND id > ?2 ORDER BY id LIMIT ?3
-            """, key, id, limit)
+            SELECT id, fetchID FROM transfer INDEXED BY transferByIdentity WHERE identityKey = ?1 \
+            AND ended = 0 AND phase = 0 AND want <= ?2 ORDER BY id DESC LIMIT ?3
+            """, key, mostWanted.rawValue, limit
+        ) { ($0[0], $0[1]) }
     }
 
     /// All transfers that have this fetch, its leader included.
@@ -58,36 +50,43 @@ package struct SharedFetches {
         try SharedFetchRows(connection).members(of: fetch)
     }
 
-    /// Makes a queued transfer run, in this fetch or, with `nil`, in a separate one. The planned
-    /// name of the fetch's file is dropped: it was chosen for the earlier subscribers.
+    /// Makes a queued transfer run, in this fetch or, with `nil`, in a new one. The planned name of
+    /// another's file is dropped: it was chosen for that transfer.
+    @discardableResult
     package func start(
-        _ id: TransferID, into fetch: FetchID?, now: Timestamp
-    ) throws -> FetchID? {
-        guard let work = try WorkRecord.find(id, connection), work.phase == .queued else {
-            return nil
+        _ work: TransferWork, into fetch: FetchState?, now: Timestamp
+    ) throws -> (work: TransferWork, fetch: FetchState) {
+        precondition(work.phase == .queued, "a running transfer has its fetch")
+        var (work, state) = (work, try fetch ?? fetches.insert(continuing: work.numbers))
+        if fetch != nil, state.id != work.fetchID {
+            try connection.run("UPDATE fetch SET publication = NULL WHERE id = ?1", state.id)
+            state.publication = nil
         }
-        if let fetch, fetch != work.fetchID {
-            try connection.run("UPDATE fetch SET publication = NULL WHERE id = ?1", fetch)
-        }
-        let fetch = try fetch ?? fetches.insert(continuing: work.numbers).id
         try connection.run(
             """
             UPDATE transfer SET phase = 1, readyAt = 0, waitReason = NULL, fetchID = ?2, \
             startedAt = coalesce(startedAt, ?3) WHERE id = ?1
-            """, id, fetch, now)
-        return fetch
+            """, work.id, state.id, now)
+        try SentFileRows(connection).forget(work.request)
+        work.phase = .running
+        work.readyAt = nil
+        work.waitingFor = []
+        work.fetchID = state.id
+        work.startedAt = work.startedAt ?? now
+        return (work, state)
     }
 
     /// Makes a fetch serve these transfers from now on, the first of them leading. Its file has no
     /// name but that of the part file.
     package func share(_ fetch: FetchID, among ids: [TransferID]) throws {
         guard let leader = ids.first else { return }
-        try SharedFetchRows(connection).lead(fetch, by: leader)
+        try setLeader(of: fetch, to: leader)
         for id in ids {
             try connection.run("UPDATE transfer SET sharedFetch = ?2 WHERE id = ?1", id, fetch)
         }
     }
 
+    /// The leader before keeps its count of received bytes.
     package func setLeader(of fetch: FetchID, to id: TransferID) throws {
         let old: TransferID? = try connection.value("SELECT leader FROM fetch WHERE id = ?1", fetch)
         if old == id { return }

@@ -5,7 +5,6 @@ package struct TransferStatus {
     let connection: Connection
     let ends: EndNotes
     let log: LogWriter
-    private var fetches: FetchRows { FetchRows(connection: connection) }
 
     fileprivate init(connection: Connection, ends: EndNotes, log: LogWriter) {
         self.connection = connection
@@ -22,37 +21,6 @@ package struct TransferStatus {
     package func liveUnqueued() throws -> [TransferID] {
         try connection.values(
             "SELECT id FROM transfer INDEXED BY transferRunning WHERE phase = 1 ORDER BY id")
-    }
-
-    /// Claims a ready transfer: it runs from now on, with a fetch row, which is made at the first
-    /// claim and kept. `nil` if it cannot be claimed any more: not wanted, not queued, postponed
-    /// meanwhile, or unreadable.
-    package func claim(
-        _ id: TransferID, now: Timestamp
-    ) throws -> (work: TransferWork, fetch: FetchState)? {
-        guard var work = try work(id), work.phase == .queued, work.want == .run,
-            !work.isUnreadable, !work.eligibility.waitsForTransfers, work.readyAt ?? now <= now
-        else { return nil }
-        let state: FetchState
-        if let existing = work.fetchID, let found = try fetches.state(of: existing) {
-            // Other transfers share it: see ``SharedFetches/start(_:into:now:)``.
-            guard found.leader == nil else { return nil }
-            state = found
-        } else {
-            state = try fetches.insert(continuing: work.numbers)
-        }
-        try connection.run(
-            """
-            UPDATE transfer SET phase = 1, readyAt = 0, waitReason = NULL, fetchID = ?2, \
-            startedAt = coalesce(startedAt, ?3) WHERE id = ?1
-            """, id, state.id, now)
-        try SentFileRows(connection).forget(work.request)
-        work.phase = .running
-        work.readyAt = nil
-        work.waitingFor = []
-        work.fetchID = state.id
-        work.startedAt = work.startedAt ?? now
-        return (work, state)
     }
 
     /// Queues a transfer between attempts, ready at a moment (`nil` = at once), with these reasons;

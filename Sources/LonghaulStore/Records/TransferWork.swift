@@ -48,6 +48,12 @@ package struct TransferWork: Hashable, Sendable {
 extension TransferWork {
     package var isUpload: Bool { request.options.upload != nil }
 
+    /// Queued, wanted to run, and held back neither by other transfers nor until a later moment.
+    package func isReady(at now: Timestamp) -> Bool {
+        phase == .queued && want == .run && !eligibility.waitsForTransfers
+            && readyAt ?? now <= now
+    }
+
     /// Why an unreadable transfer is not carried out: without its headers or its checksum it would
     /// be another request.
     package var unreadable: LonghaulError {
