@@ -243,6 +243,24 @@ import Testing
         #expect(verdict(by: 5_000, deadline: 500, bytes: 100_000) == .waive)
     }
 
+    // MARK: - Cool-downs
+
+    /// A new engine knows of an origin only that it cools down, when a client wants it asked.
+    @Test func aShorterCoolDownReplacesTheKnownOne() {
+        let name = "http://h:80"
+        let origins = Origins()
+        var known = CoolingOrigins()
+        known.record(1, until: Self.now + 10)
+        origins.setCooling(known)
+        var memory = OriginMemory(origin: name)
+        memory.coolDownSince = Self.now
+        memory.coolDownUntil = Self.now + 10
+        origins.site(name).memory = memory
+        let moment = Moment(wall: Self.now + 0.5, monotonic: Instant(nanoseconds: 0))
+        #expect(origins.hasten([name], now: moment))
+        #expect(origins.cooling.endOfRun(from: 1, at: Self.now + 2) == nil)
+    }
+
     // MARK: - Recovery
 
     @Test func whatALostEngineLeft() {

@@ -97,12 +97,11 @@ final class Origins {
     }
 
     private func recordHealth(_ site: OriginSite, _ memory: OriginMemory, now: Moment) {
+        guard let id = site.id else { return cooling.forgetAll() }
         if case .cooling(let until) = memory.health(at: now.wall) {
-            if let id = site.id { cooling.record(id, until: until) }
-        } else if let id = site.id {
-            cooling.forget(id)
+            cooling.record(id, until: until)
         } else {
-            cooling.forgetAll()
+            cooling.forget(id)
         }
     }
 
