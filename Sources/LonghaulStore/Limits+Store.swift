@@ -62,8 +62,6 @@ extension Limits {
     /// Numbers that a restored store skips. Those given after the copy must not be given again, and
     /// only the damaged file knows how many there are.
     static let restoredNumbersSkipped: Int64 = 10_000_000
-    /// How much too early a file system may date a write (FAT: two seconds).
-    static let fileDatingSeconds: Double = 2
 
     // The file that only holds room.
     /// The index of the log takes 32 KiB; the rest is a log of some twenty changes.

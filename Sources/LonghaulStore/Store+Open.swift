@@ -48,7 +48,7 @@ extension Store {
         switch mode {
         case .create: try StoreDirectory.create(location.directory)
         case .existing, .probe, .newer:
-            guard exists(at: location) || location.hasLog else {
+            guard exists(at: location) || location.hasRemains else {
                 throw StoreFailure.unavailable(
                     "there is no queue at \(location.database); enqueue something first, or set"
                         + " LONGHAUL_HOME to the directory that holds it")
@@ -86,23 +86,21 @@ extension Store {
     }
 
     /// Checks the file without SQLite. `false`: the lock must be taken, to create or to migrate.
+    /// A file that is missing without it may be one that a repair is replacing.
     private static func isReady(
-        _ location: StoreLocation, _ mode: OpenMode, _ schema: Migration
+        _ location: StoreLocation, _ mode: OpenMode, _ schema: Migration, holdsLock: Bool = false
     ) throws(LonghaulError) -> Bool {
         guard let status = FileStatus.of(location.database) else {
             if let failure = FileStatus.failure(location.database) {
                 throw StoreFailure.system("use", location.database, errno: failure)
             }
-            if location.hasLog {
+            if location.hasRemains, holdsLock || mode.readsOnly {
                 throw StoreFailure.damaged(
-                    location.database, "the file is missing and its log is there")
+                    location.database, "the file is missing, and its log or a repair is there")
             }
             return false
         }
         try StoreDirectory.checkFile(location.database, status)
-        if FileSwap.brokenOff(location, status) != nil {
-            throw StoreFailure.damaged(location.database, "a repair was broken off")
-        }
         // A file that this process has open is of this version.
         if OpenStores.isOpen(status.identity) { return true }
         switch try FileHeader.read(location.database) {
@@ -136,7 +134,9 @@ extension Store {
         defer { withExtendedLifetime(lock) {} }
         let store = try OpenStores.whileOpening { () throws(LonghaulError) -> Store in
             // Another process may have made or migrated it meanwhile.
-            if try !isReady(location, mode, schema), FileStatus.of(location.database) == nil {
+            if try !isReady(location, mode, schema, holdsLock: true),
+                FileStatus.of(location.database) == nil
+            {
                 try make(location, schema)
             }
             return try connect(location, mode, schema)

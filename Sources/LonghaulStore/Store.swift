@@ -140,8 +140,8 @@ package final class Store: Sendable {
         try locked {
             try setDurability(durability)
             let value = try connection.transaction(.immediate) {
-                // A repair holds this lock while it replaces the file, so changes made now are
-                // written to the current store.
+                // A repair holds this lock while it replaces a file that SQLite can open, so
+                // changes made now are written to the current store.
                 try checkPlace()
                 try checkVersion()
                 let value = try body(connection)

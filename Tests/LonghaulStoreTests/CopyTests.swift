@@ -210,15 +210,8 @@ import Testing
         #expect(try count(directory) == 3)
     }
 
-    // MARK: - Files that are newer than the copy
-
-    private enum Now: CaseIterable {
-        case untouched, touched, another, gone, published
-    }
-
-    /// Bytes that were there at the time of the copy count where the part file was not touched
-    /// since; a file that was published since is complete.
-    @Test(arguments: Now.allCases) private func filesAreComparedWithTheCopy(_ now: Now) throws {
+    /// Another version may have come into the part file since, or the whole file have been renamed.
+    @Test func downloadsOfTheCopyStartFromZero() throws {
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()
         let id = try scratch.add("/d/a")
@@ -228,49 +221,28 @@ import Testing
         ).fetch
         begun.partPath = "/d/.a.1.longhaul-part"
         begun.partIdentity = identity
-        begun.durable.insert(0..<50)
+        begun.durable.insert(0..<100)
         begun.bytesTotal = 100
         begun.validator = Validator(etag: "\"a\"", length: 100)
+        begun.publication = "/d/a"
         let state = begun
         try scratch.turn(epoch) { try $0.fetches.save(state) }
-        try Damage.copy(scratch.directory, at: .start + 60)
+        try Damage.copy(scratch.directory)
         truncate(scratch.location.database, 0)
-        let other = FileIdentity(device: 1, inode: 9, birth: 9)
-        let files: [String: FoundFile] =
-            switch now {
-            case .untouched:
-                ["part": FoundFile(identity: identity, size: 50, touched: .start)]
-            case .touched:
-                ["part": FoundFile(identity: identity, size: 90, touched: .start + 90)]
-            case .another:
-                ["part": FoundFile(identity: other, size: 50, touched: .start)]
-            case .gone:
-                ["file": FoundFile(identity: other, size: 100, touched: .start + 90)]
-            case .published:
-                ["file": FoundFile(identity: identity, size: 100, touched: .start + 90)]
-            }
-        try Damage.repair(scratch.directory) { path in
-            files[path == "/d/a" ? "file" : "part"]
-        }
+        try Damage.repair(scratch.directory)
         let store = try Store.open(directory: scratch.directory)
-        let found = try store.access {
-            try FetchRecord.find(state.id, $0)
-        }
+        let found = try store.access { try FetchRecord.find(state.id, $0) }
         let fetch = try #require(found)
-        switch now {
-        case .untouched:
-            #expect(fetch == state)
-        case .touched, .another, .gone:
-            #expect(fetch.durable.isEmpty && fetch.validator == nil && fetch.bytesTotal == nil)
-            #expect(fetch.generation > state.generation && fetch.publication == nil)
-            #expect(fetch.partIdentity == identity)
-        case .published:
-            #expect(fetch.mayHaveItsName && fetch.publication == "/d/a")
-            let action = reconcile(
-                fetch: fetch,
-                facts: FileFacts(part: .missing, destination: .present(identity, size: 100)),
-                written: ByteRanges())
-            #expect(action == .markCompleted)
+        #expect(fetch.durable.isEmpty && fetch.validator == nil && fetch.bytesTotal == nil)
+        #expect(fetch.generation > state.generation && fetch.publication == nil)
+        #expect(fetch.partIdentity == identity)
+        let present = FileFacts.Entry.present(identity, size: 100)
+        for facts in [
+            FileFacts(part: present, destination: .missing),
+            FileFacts(part: .missing, destination: present),
+        ] {
+            let action = reconcile(fetch: fetch, facts: facts, written: ByteRanges())
+            #expect(action == .requeueFresh)
         }
     }
 }

@@ -12,10 +12,8 @@ enum Damage {
     }
 
     @discardableResult
-    static func repair(
-        _ directory: String, files: @escaping (String) -> FoundFile? = { _ in nil }
-    ) throws -> RepairReport? {
-        try StoreDoctor.repair(directory: directory, files: files)
+    static func repair(_ directory: String) throws -> RepairReport? {
+        try StoreDoctor.repair(directory: directory)
     }
 
     /// Makes a daily copy.

@@ -52,35 +52,27 @@ import Testing
         #expect(try add(directory) == Limits.restoredNumbersSkipped + 501)
     }
 
-    @Test func nobodyWritesWhileAnotherFileTakesItsPlace() throws {
-        let directory = try Damage.filled(5)
+    /// The report names the last transfer that the damaged file has got.
+    @Test func nothingIsWrittenToAFileThatIsBeingReplaced() async throws {
+        let directory = try Damage.filled(500)
         defer { Scratch.remove(directory) }
-        let path = directory + "/queue.sqlite"
-        let open = try Connection(path: path)
-        try open.execute("SELECT 1 FROM transfer")
-        func isLocked(_ body: () throws -> Void) -> Bool {
-            do {
-                try body()
-                return false
-            } catch {
-                return (error as? SQLiteError)?.code == SQLITE_BUSY
+        try Damage.copy(directory)
+        let open = try Store.open(directory: directory)
+        let index: Int? = try open.access {
+            try $0.value("SELECT rootpage FROM sqlite_master WHERE name = 'transferDeadline'")
+        }
+        try Damage.patch(directory + "/queue.sqlite", at: (try #require(index) - 1) * 4096, [0xA5])
+        async let last = Task.detached {
+            var last: Int64 = 500
+            while case .recorded(let id, _)? = try? open.wants.enqueue(
+                [.sample("/d/\(last)-more")], now: .start)[0]
+            {
+                last = id.rawValue
             }
-        }
-        func write() throws {
-            try open.execute("BEGIN IMMEDIATE; ROLLBACK")
-        }
-        func enter() throws {
-            try Connection(path: path).execute("SELECT 1 FROM sqlite_master")
-        }
-        do {
-            let hold = try RepairHold(StoreLocation(directory: directory))
-            defer { withExtendedLifetime(hold) {} }
-            #expect(isLocked(write))
-            // What one connection of a process has of the file, all its connections have.
-            try open.close()
-            #expect(isLocked(enter))
-        }
-        try enter()
+            return last
+        }.value
+        let report = try repair(directory)
+        #expect(await last == report.before?.transfer)
     }
 
     // MARK: - Broken off
@@ -94,28 +86,24 @@ import Testing
         try Damage.patch(path, at: 0, [0, 0, 0, 0])
         let aside = path + ".damaged-1"
         let done: [() -> Void] = [
-            { link(path, aside) },
+            { mkdir(directory + "/salvage", 0o700) },
+            { rename(path, aside) },
             { rename(path + "-wal", aside + "-wal") },
             { rename(path + "-shm", aside + "-shm") },
-            { mkdir(directory + "/salvage", 0o700) },
         ]
         for step in done.prefix(steps) { step() }
-        let error = try refusal { _ = try Store.open(directory: directory) }
-        #expect(StoreFailure.isDamage(error))
+        for mode in [OpenMode.create, .existing, .probe] {
+            let error = try refusal { _ = try Store.open(directory: directory, mode: mode) }
+            #expect(StoreFailure.isDamage(error), "\(mode): \(error)")
+        }
+        #expect(Damage.failing(directory) == ["store"])
         let report = try repair(directory)
         #expect(report.movedTo == aside)
         #expect(report.restored?.transfers == 30)
         #expect(FileStatus.of(aside + "-wal") != nil)
         #expect(FileStatus.of(directory + "/salvage") == nil)
-        #expect(FileStatus.of(path)?.links == 1)
+        #expect(FileStatus.of(path + ".damaged-2") == nil)
         #expect(try add(directory) == Limits.restoredNumbersSkipped + 31)
-    }
-
-    @Test func aBackupByLinksKeepsNobodyOut() throws {
-        let directory = try Damage.filled(3)
-        defer { Scratch.remove(directory) }
-        link(directory + "/queue.sqlite", directory + "/backup")
-        #expect(try add(directory) == 4)
     }
 
     @Test func aRepairThatFailsLeavesAllAsItWas() throws {
@@ -123,14 +111,13 @@ import Testing
         defer { Scratch.remove(directory) }
         let path = directory + "/queue.sqlite"
         try Damage.patch(path, at: 0, [0, 0, 0, 0])
-        // Cannot be moved aside: something has the name that is not moved away.
         let fresh = directory + "/nowhere/queue.sqlite"
         #expect(throws: LonghaulError.self) {
             try FileSwap.swap(
                 StoreLocation(directory: directory), fresh: fresh, aside: path + ".damaged-1")
         }
-        #expect(FileStatus.of(path)?.links == 1)
-        #expect(FileStatus.of(path + ".damaged-1") == nil)
+        #expect(FileStatus.of(path) != nil && FileStatus.of(path + "-wal") != nil)
+        #expect(StoreLocation(directory: directory).firstFreeNumber == 1)
         #expect(try repair(directory).movedTo == path + ".damaged-1")
     }
 

@@ -91,11 +91,7 @@ enum QueueDoctor {
                 fix: "stop it, then run `longhaul doctor --repair` again")
         }
         defer { withExtendedLifetime(lock) {} }
-        let done = try StoreDoctor.repair(directory: home) {
-            FileInspection.file(at: $0).map {
-                FoundFile(identity: $0.identity, size: $0.size, touched: $0.touched)
-            }
-        }
+        let done = try StoreDoctor.repair(directory: home)
         let mended = corrected + (done?.mended ?? [])
         var detail = mended.joined(separator: "; ")
         if mended.isEmpty { detail = done == nil ? "no store" : "nothing to mend" }

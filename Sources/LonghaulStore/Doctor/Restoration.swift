@@ -1,25 +1,5 @@
 package import LonghaulCore
 
-#if canImport(Glibc)
-internal import Glibc
-#else
-internal import Musl
-#endif
-
-/// A file found on the disk.
-package struct FoundFile: Sendable {
-    package var identity: FileIdentity
-    package var size: Int64
-    /// The later one of the last changes of the content and of the inode.
-    package var touched: Timestamp
-
-    package init(identity: FileIdentity, size: Int64, touched: Timestamp) {
-        self.identity = identity
-        self.size = size
-        self.touched = touched
-    }
-}
-
 /// The store that a repair has put in the place of a damaged one.
 package struct Restored: Hashable, Sendable {
     /// When the copy was made.
@@ -45,7 +25,7 @@ enum Restoration {
     /// Makes the store in `directory`, durable when this returns. `nil`: there is no copy, and the
     /// store is empty.
     static func run(
-        from location: StoreLocation, in directory: String, files: (String) -> FoundFile?
+        from location: StoreLocation, in directory: String
     ) throws(LonghaulError) -> Restored? {
         let work = StoreLocation(directory: directory)
         var restored: Restored?
@@ -54,20 +34,35 @@ enum Restoration {
         }
         let store = try Store.open(directory: directory)
         try store.write(.durable) { connection in
-            let rows = RestoredRows(connection)
-            if let restored {
-                for (state, destination) in try rows.begun() {
-                    try rows.compare(
-                        state, at: destination, with: files,
-                        since: restored.at + -Limits.fileDatingSeconds)
-                }
-            }
-            try rows.skipNumbers(Limits.restoredNumbersSkipped)
+            try voidParts(connection)
+            try skipNumbers(connection)
         }
         // The log stays behind, so all data must be in the file itself.
         try store.access { try $0.run("PRAGMA wal_checkpoint(TRUNCATE)") }
         try store.close()
         return restored
+    }
+
+    /// Downloads start from zero: since the copy, another version of the remote file may have been
+    /// written to a part file, or a whole one renamed.
+    private static func voidParts(_ connection: Connection) throws {
+        try connection.run(
+            """
+            UPDATE fetch SET generation = generation + ?1, durable = ?2, validator = NULL, \
+            bytesTotal = NULL, publication = NULL WHERE partInode IS NOT NULL
+            """, Limits.restoredNumbersSkipped, ByteRanges().description)
+    }
+
+    /// Raises ids, event numbers and the lease's epoch far above all that were given.
+    private static func skipNumbers(_ connection: Connection) throws {
+        for table in ["transfer", "fetch", "event", "session", "origin", "host", "launch"] {
+            let last = try connection.lastID(in: table)
+            try connection.run("DELETE FROM sqlite_sequence WHERE name = ?1", table)
+            try connection.run(
+                "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)", table,
+                last.addingClamped(Limits.restoredNumbersSkipped))
+        }
+        try connection.run("UPDATE lease SET epoch = epoch + ?1", Limits.restoredNumbersSkipped)
     }
 
     /// `nil`: there is no copy, or it cannot be used. The copy itself stays.
@@ -105,60 +100,5 @@ enum Restoration {
             if StoreFailure.isFull(failure) { throw failure }
             return nil
         }
-    }
-}
-
-/// Fits the rows of a copy to what the disk has now.
-private struct RestoredRows: ConnectionRows {
-    let connection: Connection
-
-    /// The fetches that have a part file, with the destination of their leading transfer.
-    func begun() throws -> [(state: FetchState, destination: String)] {
-        try connection.all(
-            """
-            SELECT f.id, destination FROM transfer t JOIN fetch f ON f.id = t.fetchID \
-            WHERE partInode IS NOT NULL AND coalesce(leader, t.id) = t.id
-            """
-        ) { (fetch: $0[0] as FetchID, destination: $0[1] as String) }
-        .compactMap { row in
-            try FetchRecord.find(row.fetch, connection).map { ($0, row.destination) }
-        }
-    }
-
-    /// Compares a fetch of the copy with the disk. Bytes count only if the part file was not
-    /// changed since the copy: otherwise it may hold another version.
-    func compare(
-        _ found: FetchState, at destination: String, with files: (String) -> FoundFile?,
-        since: Timestamp
-    ) throws {
-        var state = found
-        let part = files(state.partPath)
-        if let part, part.identity == state.partIdentity, part.touched < since { return }
-        // A part file gets the name of the destination only when it is complete and verified.
-        let path = state.publication ?? destination
-        if part == nil, let file = files(path), file.identity == state.partIdentity {
-            state.publication = path
-            state.bytesTotal = file.size
-            state.durable = file.size > 0 ? ByteRanges(0..<file.size) : ByteRanges()
-        } else {
-            state.generation = state.generation.addingClamped(Limits.restoredNumbersSkipped)
-            state.durable = ByteRanges()
-            state.validator = nil
-            state.bytesTotal = nil
-            state.publication = nil
-        }
-        try FetchRecord.save(state, connection)
-    }
-
-    /// Raises ids, event numbers and the lease's epoch far above all that were given.
-    func skipNumbers(_ count: Int64) throws {
-        for table in ["transfer", "fetch", "event", "session", "origin", "host", "launch"] {
-            let last = try connection.lastID(in: table)
-            try connection.run("DELETE FROM sqlite_sequence WHERE name = ?1", table)
-            try connection.run(
-                "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)", table,
-                last.addingClamped(count))
-        }
-        try connection.run("UPDATE lease SET epoch = epoch + ?1", count)
     }
 }

@@ -29,35 +29,23 @@ extension StoreDoctor {
     /// place (``StoreCopy``), or an empty store if there is none. `nil` when there is neither a
     /// store nor a copy.
     ///
-    /// The caller holds the engine's lock. Other processes that have the store open wait before
-    /// they write. Their next transaction then fails, because their file is no longer the store's:
-    /// see ``RepairHold``.
-    ///
-    /// - Parameter files: Examines a part file or a destination; `nil` = there is no such file.
-    package static func repair(
-        directory: String, files: (String) -> FoundFile?
-    ) throws(LonghaulError) -> RepairReport? {
+    /// The caller holds the engine's lock. Transactions of other processes that have the file open
+    /// fail afterwards, because it is no longer the store's: see ``Store/hasBeenSuperseded()``.
+    package static func repair(directory: String) throws(LonghaulError) -> RepairReport? {
         let location = StoreLocation(directory: directory)
-        let isThere = Store.exists(at: location)
-        guard isThere || location.hasLog || newestCopy(location) != nil else { return nil }
+        guard
+            Store.exists(at: location) || location.hasRemains || newestCopy(location) != nil
+        else { return nil }
         var report = RepairReport()
         report.mended = try correctModes(directory: directory)
         try FileSwap.putBack(location)
-        if FileStatus.of(location.salvage) != nil { removeDirectory(location.salvage) }
-        if let reason = try isThere || location.hasLog
-            ? damage(location, &report) : "the queue \(location.database) is missing"
-        {
+        var store: Store?
+        defer { try? store?.close() }
+        if let reason = try damage(location, &store) {
             report.mended.append(reason)
-            let lock = try OpenLock(location.openLock)
-            defer { withExtendedLifetime(lock) {} }
-            // A missing file is replaced like an empty one.
-            try StoreDirectory.createFile(location.database)
-            let hold = try RepairHold(location)
-            defer { withExtendedLifetime(hold) {} }
-            try replace(location, files, &report)
-        } else {
-            let store = try Store.open(directory: location.directory, mode: .existing)
-            defer { try? store.close() }
+            try replace(location, store, &report)
+        } else if let store {
+            removeDirectory(location.salvage)
             try tidy(store, &report)
             let bytes = try shrink(store)
             if bytes > 0 { report.mended.append("gave \(bytes >> 20) MiB back to the disk") }
@@ -71,17 +59,19 @@ extension StoreDoctor {
             .compactMap { FileStatus.of(location.copy($0))?.modified }.first
     }
 
-    /// Why the file must be replaced; `nil` when it need not be. Throws what a repair cannot mend:
-    /// another program's file, a newer version, a network file system, a failing disk.
+    /// Opens the store and returns why the file must be replaced; `nil` when it need not be. Throws
+    /// if a repair cannot help: another program's file, a newer version, a network file system, a
+    /// failing disk.
     private static func damage(
-        _ location: StoreLocation, _ report: inout RepairReport
+        _ location: StoreLocation, _ store: inout Store?
     ) throws(LonghaulError) -> String? {
+        guard Store.exists(at: location) || location.hasRemains else {
+            return "the queue \(location.database) is missing"
+        }
         do {
-            let store = try Store.open(directory: location.directory, mode: .existing)
-            defer { try? store.close() }
-            guard let fault = try store.faults(limit: 1).first else { return nil }
-            report.before = try? store.access { try StoreNumbers($0) }
-            return "damaged: \(fault)"
+            let opened = try Store.open(directory: location.directory, mode: .existing)
+            store = opened
+            return try opened.faults(limit: 1).first.map { "damaged: \($0)" }
         } catch {
             if StoreFailure.isDamage(error) { return error.parts.what }
             throw error
@@ -120,26 +110,41 @@ extension StoreDoctor {
         report.mended.append(stray.description)
     }
 
+    /// - Parameter store: The damaged store, if SQLite can open it: nothing is written to it from
+    ///   the reading of its numbers until the other file is in place.
     private static func replace(
-        _ location: StoreLocation, _ files: (String) -> FoundFile?, _ report: inout RepairReport
+        _ location: StoreLocation, _ store: Store?, _ report: inout RepairReport
     ) throws(LonghaulError) {
-        var number = 1
-        while FileSwap.isTaken(location.damaged(number)) { number += 1 }
-        let aside = location.damaged(number)
+        let lock = try OpenLock(location.openLock)
+        defer { withExtendedLifetime(lock) {} }
+        do {
+            try store?.write(.relaxed) { connection in
+                report.before = try? StoreNumbers(connection)
+                try putCopyInPlace(location, &report)
+            }
+        } catch {
+            guard StoreFailure.isDamage(error) else { throw error }
+        }
+        if report.movedTo == nil { try putCopyInPlace(location, &report) }
+    }
+
+    private static func putCopyInPlace(
+        _ location: StoreLocation, _ report: inout RepairReport
+    ) throws(LonghaulError) {
         let work = location.salvage
-        try emptyDirectory(work)
-        defer { removeDirectory(work) }
-        let restored = try Restoration.run(from: location, in: work, files: files)
+        // A missing file is replaced like an empty one.
+        try StoreDirectory.createFile(location.database)
+        removeDirectory(work)
+        try StoreDirectory.create(work)
+        // Without the store's file, the directory shows that a repair was broken off.
+        defer { if Store.exists(at: location) { removeDirectory(work) } }
+        let restored = try Restoration.run(from: location, in: work)
+        let aside = location.damaged(location.firstFreeNumber)
         try FileSwap.swap(
             location, fresh: StoreLocation(directory: work).database, aside: aside)
         report.movedTo = aside
         report.restored = restored
         report.nextTransfer = (restored?.last.transfer ?? 0) + Limits.restoredNumbersSkipped + 1
-    }
-
-    private static func emptyDirectory(_ path: String) throws(LonghaulError) {
-        removeDirectory(path)
-        try StoreDirectory.create(path)
     }
 
     /// Deletes only the files that a repair makes; subdirectories are left alone.

@@ -32,7 +32,7 @@ package enum StoreDoctor {
             findings.append(fault("store", hindrance))
             return findings
         }
-        guard Store.exists(at: location) || location.hasLog else {
+        guard Store.exists(at: location) || location.hasRemains else {
             findings.append(
                 newestCopy(location).map {
                     DoctorFinding(
@@ -103,17 +103,12 @@ package enum StoreDoctor {
 
     /// Files that an earlier repair has set aside. They are kept until the user deletes them.
     private static func checkLeftovers(_ location: StoreLocation) -> [DoctorFinding] {
-        var found: [DoctorFinding] = []
-        var number = 1
-        while FileSwap.isTaken(location.damaged(number)) {
-            found.append(
-                DoctorFinding(
-                    check: "leftovers", ok: true,
-                    detail: "\(location.damaged(number)) was set aside by a repair",
-                    fix: "delete it when nothing is missing"))
-            number += 1
+        (1..<location.firstFreeNumber).map { number in
+            DoctorFinding(
+                check: "leftovers", ok: true,
+                detail: "\(location.damaged(number)) was set aside by a repair",
+                fix: "delete it when nothing is missing")
         }
-        return found
     }
 }
 

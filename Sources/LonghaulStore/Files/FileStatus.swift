@@ -17,8 +17,6 @@ struct FileStatus {
     var size: Int64
     /// When its content was last changed.
     var modified: Timestamp
-    /// How many names the file has.
-    var links: UInt64
 
     /// The errno of a file that cannot be examined; `nil` = it can be examined, or does not exist.
     static func failure(_ path: String, followingLinks: Bool = false) -> Int32? {
@@ -48,8 +46,7 @@ struct FileStatus {
             isSymbolicLink: kind == S_IFLNK, size: Int64(status.st_size),
             modified: Timestamp(
                 milliseconds: Int64(status.st_mtim.tv_sec) * 1000
-                    + Int64(status.st_mtim.tv_nsec) / 1_000_000),
-            links: UInt64(status.st_nlink))
+                    + Int64(status.st_mtim.tv_nsec) / 1_000_000))
     }
 }
 

@@ -6,78 +6,67 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// How another file takes the place of a damaged one. A crash at any point leaves the damaged file
-/// with its log, or the new one without.
+/// Puts another file in the place of a damaged one. A crash at any point leaves the damaged file
+/// with its log, the new one without, or no file beside the directory of the repair: then opening
+/// refuses, and the next repair puts the damaged file back first.
 enum FileSwap {
-    /// The damaged file gets a second name first. Its log is renamed next, because beside the new
-    /// file it would be taken for that file's log. Then one rename gives the new file the first
-    /// name. A file with both names is a repair that was broken off: opening refuses it, and the
-    /// next repair puts the log back.
+    /// The file is renamed before its log: a connection that is opening it finds that the path has
+    /// changed, and writes nothing. The log is renamed because beside the new file it would be
+    /// taken for that file's log.
     static func swap(
         _ location: StoreLocation, fresh: String, aside: String
     ) throws(LonghaulError) {
-        guard link(location.database, aside) == 0 else {
-            throw StoreFailure.system("make a second name for", location.database, errno: errno)
-        }
         do throws(LonghaulError) {
-            for suffix in StoreLocation.companions {
-                let path = location.database + suffix
-                if rename(path, aside + suffix) != 0, errno != ENOENT {
-                    throw StoreFailure.system("move aside", path, errno: errno)
-                }
+            for suffix in [""] + StoreLocation.companions {
+                try move(location.database + suffix, to: aside + suffix)
             }
             guard rename(fresh, location.database) == 0 else {
                 throw StoreFailure.system("put in place", fresh, errno: errno)
             }
         } catch {
-            try? putBack(location)
+            try? putBack(location, from: aside)
             throw error
         }
         try syncDirectory(location.directory)
     }
 
-    /// The second name of the store's file during a repair; usually `nil`.
-    static func brokenOff(_ location: StoreLocation, _ status: FileStatus) -> String? {
-        guard status.links > 1 else { return nil }
-        var number = 1
-        while isTaken(location.damaged(number)) {
-            let aside = location.damaged(number)
-            if FileStatus.of(aside)?.identity == status.identity { return aside }
-            number += 1
+    /// Undoes a repair that was broken off before the new file was in place.
+    static func putBack(_ location: StoreLocation) throws(LonghaulError) {
+        let last = location.firstFreeNumber - 1
+        guard last > 0, FileStatus.of(location.database) == nil,
+            FileStatus.of(location.salvage) != nil
+        else {
+            return
         }
-        return nil
+        try putBack(location, from: location.damaged(last))
     }
 
-    /// Undoes a repair that was broken off.
-    static func putBack(_ location: StoreLocation) throws(LonghaulError) {
-        guard let status = FileStatus.of(location.database),
-            let aside = brokenOff(location, status)
-        else { return }
-        for suffix in StoreLocation.companions {
-            let path = location.database + suffix
-            guard FileStatus.of(path) == nil else { continue }
-            if rename(aside + suffix, path) != 0, errno != ENOENT {
-                throw StoreFailure.system("put back", aside + suffix, errno: errno)
-            }
+    /// The file comes last: until then this step can be repeated.
+    private static func putBack(
+        _ location: StoreLocation, from aside: String
+    ) throws(LonghaulError) {
+        for suffix in StoreLocation.companions + [""] {
+            try move(aside + suffix, to: location.database + suffix)
         }
-        // The second name is removed last: until then this step can be repeated.
-        guard unlink(aside) == 0 else { throw StoreFailure.system("remove", aside, errno: errno) }
         try syncDirectory(location.directory)
     }
 
-    static func isTaken(_ path: String) -> Bool {
-        ([""] + StoreLocation.companions).contains { FileStatus.of(path + $0) != nil }
+    private static func move(_ path: String, to target: String) throws(LonghaulError) {
+        if rename(path, target) != 0, errno != ENOENT {
+            throw StoreFailure.system("rename", path, errno: errno)
+        }
     }
 
     static func sync(_ path: String) throws(LonghaulError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw StoreFailure.system("open", path, errno: errno) }
-        defer { _ = Glibc.close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw StoreFailure.system("sync", path, errno: errno) }
+        try sync(path, O_NOFOLLOW)
     }
 
     static func syncDirectory(_ path: String) throws(LonghaulError) {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        try sync(path, O_DIRECTORY)
+    }
+
+    private static func sync(_ path: String, _ flag: Int32) throws(LonghaulError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | flag)
         guard descriptor >= 0 else { throw StoreFailure.system("open", path, errno: errno) }
         defer { _ = Glibc.close(descriptor) }
         guard fsync(descriptor) == 0 else { throw StoreFailure.system("sync", path, errno: errno) }

@@ -43,18 +43,30 @@ package struct StoreLocation: Hashable, Sendable {
     /// A copy that is being made.
     var unfinishedCopy: String { directory + "/copy.sqlite" }
 
-    /// The working directory of a repair, until the new file takes its place.
+    /// The working directory of a repair, until the new file is in place.
     var salvage: String { directory + "/salvage" }
 
-    /// True if the log holds committed data: more than its header (sqlite.org/walformat.html).
-    var hasLog: Bool {
-        (FileStatus.of(database + "-wal")?.size ?? 0) > Self.logHeaderSize
+    /// Shows that a missing file was there: the directory of a repair, or a log with committed
+    /// data, which is larger than its header (sqlite.org/walformat.html).
+    var hasRemains: Bool {
+        (FileStatus.of(log)?.size ?? 0) > Self.logHeaderSize || FileStatus.of(salvage) != nil
     }
 
     private static let logHeaderSize: Int64 = 32
 
-    /// The path that a damaged file is moved to: the first free number from 1.
+    /// The path that a damaged file is moved to.
     func damaged(_ number: Int) -> String { "\(database).damaged-\(number)" }
+
+    /// The number of the next damaged file, from 1.
+    var firstFreeNumber: Int {
+        var number = 1
+        while ([""] + Self.companions).contains(where: {
+            FileStatus.of(damaged(number) + $0) != nil
+        }) {
+            number += 1
+        }
+        return number
+    }
 
     /// The companions that SQLite finds by the name of the file.
     static let companions = ["-wal", "-shm", "-journal"]
