@@ -64,10 +64,12 @@ import Testing
         }
     }
 
-    /// A file of a few lines is a public type or an entry point, or belongs into another room.
+    /// A file of a few lines is a public type, an entry point or the bounds that a module shares,
+    /// or belongs into another room.
     @Test func fewFilesAreCrumbs() {
         let crumbs = Repository.sources.filter { file in
-            file.lines.count < 40 && !file.code.contains { contains($0, "public ") }
+            file.lines.count < 40 && !contains(file.path, "/Limits")
+                && !file.code.contains { contains($0, "public ") }
                 && !file.code.contains { contains($0, "@main") || contains($0, "Command {") }
         }
         #expect(crumbs.count <= 5, "\(crumbs.map(\.path))")
@@ -137,25 +139,19 @@ import Testing
         }
     }
 
-    /// Bounds and defaults stand in `Limits`, where they are seen beside each other.
-    @Test func boundsStandInOnePlace() {
-        let places = Repository.sources.filter { !contains($0.path, "Limits") }
-            .flatMap { file in
-                file.code.indices.filter { isBound(file.code[$0]) }.map(file.place)
-            }
-        #expect(places.count <= 16, "\(places.count) bounds stand elsewhere: \(places)")
-    }
-
-    private func isBound(_ line: String) -> Bool {
-        let text = line.drop { $0 == " " }
-        guard contains(line, "static let ") || text.hasPrefix("let ") && text.count == line.count,
-            let mark = text.firstIndex(of: "=")
-        else { return false }
-        let value = text[text.index(after: mark)...].drop { $0 == " " }
-        guard value.first?.isNumber == true, !value.hasPrefix("0x"), value.count > 1 else {
-            return false
+    /// A bound that one file uses stands at the head of that file.
+    @Test func boundsInLimitsAreShared() {
+        let homes = Repository.sources.filter { contains($0.path, "/Limits") }
+        let names = homes.flatMap(\.code).compactMap { line in
+            line.split(separator: " ").drop { $0 != "static" }.dropFirst(2).first
+                .map { $0.prefix { $0.isLetter || $0.isNumber } }
         }
-        return value.allSatisfy { $0.isNumber || "_.<>*+- ()".contains($0) }
+        let files = (Repository.sources + Repository.tests).map { file in
+            Set(file.code.joined(separator: " ").split { !$0.isLetter && !$0.isNumber })
+        }
+        // The file of the definition is one of them.
+        let single = names.filter { name in files.count { $0.contains(name) } == 2 }
+        #expect(single.count <= 300, "\(single.count) bounds of one file in Limits: \(single)")
     }
 }
 
