@@ -2,6 +2,9 @@ internal import Longhaul
 internal import LonghaulPlatform
 internal import NIOHTTP1
 
+/// Bytes of a job's log that are shown.
+private let servedLogBytes = 64 << 10
+
 extension Router {
     static let machine: [Route] = [
         Route(
@@ -133,7 +136,7 @@ extension Router {
             let job = try jobs.find(call.name())
             let run = try call.number("run", in: 1...Int64.max) ?? job.lastRun
             let text = run.map {
-                jobs.log(of: job.name, run: $0).tail(atMost: Limits.servedLogBytes)
+                jobs.log(of: job.name, run: $0).tail(atMost: servedLogBytes)
             }
             return ServedAnswer(
                 type: "text/plain; charset=utf-8", text.map(ShownOutput.text) ?? "")

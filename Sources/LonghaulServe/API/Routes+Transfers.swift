@@ -1,6 +1,9 @@
 internal import Longhaul
 internal import NIOHTTP1
 
+/// Transfers of a list, unless the request says how many.
+private let servedPage = 100
+
 extension Router {
     static let all = Router(
         routes: transfers + changes + machine + events + jobs + documents)
@@ -127,7 +130,7 @@ extension Router {
         filter.session = call.text("session")
         let limit = Int(
             try call.number("limit", in: 1...Int64(Limits.servedPageMaximum))
-                ?? Int64(Limits.servedPage))
+                ?? Int64(servedPage))
         filter.limit = limit
         filter.below = try call.number("after", in: 0...Int64.max).map(TransferID.init(rawValue:))
         let transfers = try call.queue.queue.transfers(filter)

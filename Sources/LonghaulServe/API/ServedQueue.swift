@@ -2,6 +2,11 @@ internal import Longhaul
 internal import LonghaulPlatform
 internal import Synchronization
 
+/// Time from the answer to `shutdown` to the end of the program.
+private let rpcShutdownSeconds = 0.3
+/// Longest wait of a removal for the engine to end a transfer.
+private let servedRemovalSeconds = 5.0
+
 /// The queue as requests over HTTP may use it.
 final class ServedQueue: Sendable {
     let queue: TransferQueue
@@ -94,7 +99,7 @@ final class ServedQueue: Sendable {
     func remove(_ ids: [TransferID]) throws(LonghaulError) {
         try checkWritable()
         settle()
-        let end = SystemClock.now().monotonic + Limits.servedRemovalSeconds
+        let end = SystemClock.now().monotonic + servedRemovalSeconds
         let changes = try queue.changes()
         while try queue.isCancelPending(among: ids) {
             let left = end - SystemClock.now().monotonic
@@ -142,7 +147,7 @@ final class ServedQueue: Sendable {
         try checkWritable()
         let engine = engine
         DetachedThread.start(name: "longhaul-end") {
-            ThreadSleep.seconds(Limits.rpcShutdownSeconds)
+            ThreadSleep.seconds(rpcShutdownSeconds)
             engine.stop()
         }
     }

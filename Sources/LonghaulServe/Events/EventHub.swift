@@ -2,6 +2,11 @@ internal import Longhaul
 internal import LonghaulPlatform
 internal import Synchronization
 
+/// Interval of reading the store without a notification.
+private let servedWaitSeconds = 30.0
+/// The pause after the store could not be read.
+private let servedRetrySeconds = 1.0
+
 /// Reads new events once for all streams, and tells subscribers of them and of each other change.
 ///
 /// A thread waits for commits; without a subscriber it reads only the last event's number.
@@ -70,10 +75,10 @@ final class EventHub: Sendable {
         while !isStopped.load(ordering: .relaxed) {
             let isChanged: Bool
             do {
-                isChanged = try changes.wait(timeout: Limits.servedWaitSeconds)
+                isChanged = try changes.wait(timeout: servedWaitSeconds)
             } catch {
                 // The store cannot be read for now.
-                ThreadSleep.seconds(Limits.servedRetrySeconds)
+                ThreadSleep.seconds(servedRetrySeconds)
                 isChanged = true
             }
             let subscribers = state.withLock { Array($0.subscribers.values) }

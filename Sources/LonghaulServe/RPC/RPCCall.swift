@@ -1,5 +1,8 @@
 internal import Longhaul
 
+/// Calls of `system.multicall` and of a batch.
+private let rpcCallsMaximum = 1000
+
 /// A call as it was sent. Its parameters are checked, but built only once it is known that the
 /// client may call: the values of a stranger's text cost no memory.
 struct RPCCall: Sendable {
@@ -95,7 +98,7 @@ struct RPCCall: Sendable {
     }
 
     /// The calls of `system.multicall`, its first parameter after the token, at most
-    /// ``Limits/rpcCallsMaximum``; `nil` in the place of an invalid call, and where the parameter
+    /// `rpcCallsMaximum`; `nil` in the place of an invalid call, and where the parameter
     /// is missing.
     ///
     /// - Throws: ``JSONProblem``.
@@ -118,7 +121,7 @@ struct RPCCall: Sendable {
     ) throws -> [RPCCall?] {
         var calls: [RPCCall?] = []
         try scanner.array { scanner in
-            guard calls.count < Limits.rpcCallsMaximum else { return try scanner.skip() }
+            guard calls.count < rpcCallsMaximum else { return try scanner.skip() }
             if scanner.isObject() {
                 calls.append(try RPCCall(&scanner, text, nameKey: nameKey))
             } else {

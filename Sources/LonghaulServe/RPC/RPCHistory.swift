@@ -1,6 +1,9 @@
 internal import Longhaul
 internal import LonghaulPlatform
 
+/// Bytes of a pattern that paths are searched for.
+private let rpcPatternBytes = 1024
+
 /// The methods about ended transfers; the search is that of Motrix' aria2.
 struct RPCHistory: Sendable {
     private let queue: ServedQueue
@@ -95,8 +98,8 @@ struct LikePattern {
 
     /// - Throws: `invalidRequest` for one that is too long.
     init(_ text: String) throws(LonghaulError) {
-        guard text.utf8.count <= Limits.rpcPatternBytes else {
-            throw .usage("pathLike: it has at most \(Limits.rpcPatternBytes) bytes")
+        guard text.utf8.count <= rpcPatternBytes else {
+            throw .usage("pathLike: it has at most \(rpcPatternBytes) bytes")
         }
         let none = Places(repeating: 0, count: text.unicodeScalars.count / 64 + 1)
         var (staying, beforeAny, place) = (none, none, 0)

@@ -2,6 +2,9 @@ internal import Longhaul
 internal import LonghaulPlatform
 internal import Synchronization
 
+/// The largest number of places of an engine.
+private let rpcPlacesMaximum = 64
+
 /// aria2's options: a transfer's, and the global ones, which are the engine's limits and the
 /// options of new transfers.
 final class RPCOptions: Sendable {
@@ -168,7 +171,7 @@ final class RPCOptions: Sendable {
         guard let number = text.decimalValue, number > 0 else {
             throw .usage("\(name): it is a number from 1 on")
         }
-        return Int(min(number, Int64(Limits.rpcPlacesMaximum)))
+        return Int(min(number, Int64(rpcPlacesMaximum)))
     }
 
     private func flag(_ flag: Bool) -> JSONPayload { flag ? "true" : "false" }

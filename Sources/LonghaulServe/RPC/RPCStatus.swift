@@ -1,6 +1,9 @@
 internal import Longhaul
 internal import LonghaulPlatform
 
+/// Largest number of reported pieces of a file.
+private let rpcPiecesMaximum = 1024
+
 /// A transfer in aria2's words. Numbers are texts there.
 struct RPCStatus {
     let transfer: Transfer
@@ -107,7 +110,7 @@ struct RPCStatus {
     /// Large enough that the field stays short.
     private var pieceLength: Int64 {
         var length: Int64 = 1 << 20
-        while total / length >= Int64(Limits.rpcPiecesMaximum) { length *= 2 }
+        while total / length >= Int64(rpcPiecesMaximum) { length *= 2 }
         return length
     }
 

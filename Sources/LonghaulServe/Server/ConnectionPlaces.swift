@@ -2,6 +2,11 @@ internal import Longhaul
 internal import NIOCore
 internal import Synchronization
 
+/// Connections at once; a further one takes the place of one that is not needed.
+let servedConnections = 512
+/// Bytes of requests that are not answered yet, of all connections.
+let servedWaitingBytes = 64 << 20
+
 /// Decides which clients have a connection while there are more clients than places, and more bytes
 /// of requests than are to be kept. Unproven clients never keep out proven or new ones.
 struct ConnectionPlaces: Sendable {
@@ -31,7 +36,7 @@ struct ConnectionPlaces: Sendable {
     private let bytesMax: Int
 
     init(
-        countMax: Int = Limits.servedConnections, bytesMax: Int = Limits.servedWaitingBytes
+        countMax: Int = servedConnections, bytesMax: Int = servedWaitingBytes
     ) {
         self.countMax = countMax
         self.bytesMax = bytesMax

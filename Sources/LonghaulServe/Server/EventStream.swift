@@ -2,6 +2,9 @@ internal import Longhaul
 internal import NIOCore
 internal import NIOHTTP1
 
+/// Seconds after which a silent stream of events says that it is there.
+private let servedPulseSeconds: Int64 = 15
+
 /// Server-Sent Events to one client. Unread events are not kept: they are read from the store once
 /// the client reads on.
 ///
@@ -37,7 +40,7 @@ final class EventStream {
             loop.execute { bound.value.receive(news) }
         }
         pulse = loop.scheduleRepeatedTask(
-            initialDelay: .seconds(0), delay: .seconds(Limits.servedPulseSeconds)
+            initialDelay: .seconds(0), delay: .seconds(servedPulseSeconds)
         ) { _ in
             bound.value.sendPulse()
         }

@@ -4,6 +4,11 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOWebSocket
 
+/// Header fields of a request.
+private let servedHeaderFields = 100
+/// Bytes of a request's header fields.
+private let servedHeaderBytes = 32 << 10
+
 /// Accepts connections, a bounded number at once.
 final class HTTPListener: Sendable {
     private let service: HTTPService
@@ -42,9 +47,9 @@ final class HTTPListener: Sendable {
         }
         return channel.eventLoop.makeCompletedFuture {
             var limits = NIOHTTPDecoderLimitConfiguration()
-            limits.maxHeaderFieldSize = Limits.servedHeaderBytes
-            limits.maxHeaderListSize = Limits.servedHeaderBytes
-            limits.maxHeaderFieldCount = Limits.servedHeaderFields
+            limits.maxHeaderFieldSize = servedHeaderBytes
+            limits.maxHeaderListSize = servedHeaderBytes
+            limits.maxHeaderFieldCount = servedHeaderFields
             try channel.pipeline.syncOperations.addHandler(ReadMeter(place))
             try channel.pipeline.syncOperations.configureHTTPServerPipeline(
                 withServerUpgrade: upgrade(place), withEncoderConfiguration: .init(),

@@ -3,6 +3,11 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
+/// Seconds that a client has for a whole request, between two of them, and to show the secret.
+let servedRequestSeconds: Int64 = 30
+/// Delay of the answer to a wrong secret.
+private let wrongSecretSeconds: Int64 = 1
+
 /// Answers requests: refused ones at once, all others on a thread of the pool, where the store may
 /// block.
 final class HTTPService: Sendable {
@@ -32,7 +37,7 @@ final class HTTPService: Sendable {
 
     init(
         _ queue: ServedQueue, _ gatekeeper: Gatekeeper, _ hub: EventHub, _ pool: NIOThreadPool,
-        requestSeconds: Int64 = Limits.servedRequestSeconds
+        requestSeconds: Int64 = servedRequestSeconds
     ) {
         self.requestSeconds = requestSeconds
         self.queue = queue
@@ -78,7 +83,7 @@ final class HTTPService: Sendable {
     ) -> EventLoopFuture<RPCReply> {
         run(on: loop) { self.rpc.answer(text: text, isProven: isProven) }.flatMap { reply in
             reply.isUnauthorized
-                ? loop.scheduleTask(in: .seconds(Limits.wrongSecretSeconds)) { reply }.futureResult
+                ? loop.scheduleTask(in: .seconds(wrongSecretSeconds)) { reply }.futureResult
                 : loop.makeSucceededFuture(reply)
         }
     }
@@ -109,7 +114,7 @@ final class HTTPService: Sendable {
     private func slowly(
         _ answer: ServedAnswer, _ loop: any EventLoop
     ) -> EventLoopFuture<ServedAnswer> {
-        loop.scheduleTask(in: .seconds(Limits.wrongSecretSeconds)) { answer }.futureResult
+        loop.scheduleTask(in: .seconds(wrongSecretSeconds)) { answer }.futureResult
     }
 
     private func unauthorized(_ text: String) -> ServedAnswer {

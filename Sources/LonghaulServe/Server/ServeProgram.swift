@@ -3,6 +3,11 @@ internal import LonghaulPlatform
 internal import NIOCore
 internal import NIOPosix
 
+/// Longest wait at the end for requests being answered.
+let servedEndSeconds = 2.0
+/// Threads for the store, which blocks.
+private let servedThreads = 4
+
 /// The server: listens, and is the engine while no other process is.
 package struct ServeProgram {
     private let queue: TransferQueue
@@ -31,7 +36,7 @@ package struct ServeProgram {
         let engine = EngineRun(queue: queue, options: engineOptions)
         let served = ServedQueue(queue, engine, options)
         let hub = try EventHub(queue)
-        let pool = NIOThreadPool(numberOfThreads: Limits.servedThreads)
+        let pool = NIOThreadPool(numberOfThreads: servedThreads)
         pool.start()
         let gatekeeper = Gatekeeper(secret: options.secret, allowedOrigins: options.allowedOrigins)
         let service = HTTPService(served, gatekeeper, hub, pool)
@@ -58,7 +63,7 @@ package struct ServeProgram {
     @discardableResult
     static func end(
         _ pool: NIOThreadPool, _ group: MultiThreadedEventLoopGroup,
-        within seconds: Double = Limits.servedEndSeconds
+        within seconds: Double = servedEndSeconds
     ) -> Bool {
         let ended = Mailbox<Void>()
         pool.shutdownGracefully { _ in ended.put([()]) }

@@ -2,6 +2,9 @@ internal import Longhaul
 internal import NIOCore
 internal import NIOWebSocket
 
+/// Least seconds between two checks for started and paused transfers.
+private let rpcNoticeSeconds = 0.3
+
 /// A connection over WebSocket: calls and their answers, and notices.
 ///
 /// All state belongs to the channel's event loop.
@@ -196,7 +199,7 @@ final class WebSocketHandler: ChannelInboundHandler {
                 if let seen = try? result.get() {
                     for notice in self.notices.changes(to: seen) { self.write(notice, context) }
                 }
-                let pause = TimeAmount.milliseconds(Int64(Limits.rpcNoticeSeconds * 1000))
+                let pause = TimeAmount.milliseconds(Int64(rpcNoticeSeconds * 1000))
                 context.eventLoop.assumeIsolated().scheduleTask(in: pause) {
                     self.isComparing = false
                     guard self.isToCompareAgain, self.subscription != nil else { return }
