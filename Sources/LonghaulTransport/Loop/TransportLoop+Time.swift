@@ -1,6 +1,13 @@
 internal import CLonghaul
 internal import LonghaulCore
 
+/// Between two runs while a connection is made. libcurl 7.88 gives up an address in one run and
+/// tries the next one only in the run after it, which it requests no sooner than the next
+/// address, too, should have answered (lib/connect.c).
+private let connectingNanoseconds: Int64 = 250_000_000
+/// In this time a fast sender refills a socket that was emptied.
+private let socketRefillMilliseconds: Int32 = 5
+
 extension TransportLoop {
     // MARK: - Rate
 
@@ -161,7 +168,7 @@ extension TransportLoop {
     /// wait by themselves.
     func pollTimeout() -> Int32 {
         if turn.pointee.rests != 0 {
-            return handles.active.count > 1 ? Limits.socketRefillMilliseconds : 0
+            return handles.active.count > 1 ? socketRefillMilliseconds : 0
         }
         var wait = Int64.max
         if nextChecks.stall != .max, !handles.active.isEmpty {
@@ -173,7 +180,7 @@ extension TransportLoop {
         if queue.restsEndAt != .max { wait = min(wait, queue.restsEndAt - turn.pointee.now) }
         for handle in handles.active {
             if handle.flow.isRatePaused { wait = min(wait, rateWait(handle)) }
-            if handle.flow.isConnecting { wait = min(wait, Limits.connectingNanoseconds) }
+            if handle.flow.isConnecting { wait = min(wait, connectingNanoseconds) }
         }
         if let look = yieldDriver.wakeUp(turn.pointee.now) {
             wait = min(wait, look - turn.pointee.now)

@@ -1,6 +1,9 @@
 internal import CLonghaul
 internal import LonghaulCore
 
+/// Wait of a request within libcurl for a connection, and then in its queue.
+private let pendingNanoseconds: Int64 = 1_000_000_000
+
 extension TransportLoop {
     /// Starts waiting requests, as far as the limits allow.
     func admit() {
@@ -34,7 +37,7 @@ extension TransportLoop {
             retire(handle, .noMemory)
             return
         }
-        nextChecks.pending = min(nextChecks.pending, turn.pointee.now + Limits.pendingNanoseconds)
+        nextChecks.pending = min(nextChecks.pending, turn.pointee.now + pendingNanoseconds)
         if let stall = handle.running?.request.connection.stallTimeout {
             nextChecks.stall = min(
                 nextChecks.stall,
@@ -140,7 +143,7 @@ extension TransportLoop {
         nextChecks.pending = .max
         var late: [EasyHandle] = []
         for handle in handles.active where !handle.flow.hasBegun {
-            let due = handle.flow.touched + Limits.pendingNanoseconds
+            let due = handle.flow.touched + pendingNanoseconds
             if due <= now {
                 late.append(handle)
             } else {
@@ -157,7 +160,7 @@ extension TransportLoop {
         curl_multi_remove_handle(multi, handle.curl.pointer)
         guard let waiting = handle.parked(), let host = handle.running?.host else { return }
         leaveActive(handle, waiting.request)
-        queue.putBack(waiting, host, until: turn.pointee.now + Limits.pendingNanoseconds)
+        queue.putBack(waiting, host, until: turn.pointee.now + pendingNanoseconds)
     }
 
     // MARK: - Pauses

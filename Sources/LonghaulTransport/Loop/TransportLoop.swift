@@ -2,6 +2,9 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
+/// If memory is short, continuing at once would make it worse.
+private let pollFailureMilliseconds: Int32 = 100
+
 /// The code of the transport's thread: it takes commands, runs `curl_multi_perform`, delivers facts
 /// and waits in `curl_multi_poll`.
 ///
@@ -64,7 +67,7 @@ final class TransportLoop {
             batch.deliverAll()
             if isShuttingDown { break }
             if curl_multi_poll(multi, nil, 0, pollTimeout(), &readySockets) != CURLM_OK {
-                poll(nil, 0, Limits.pollFailureMilliseconds)
+                poll(nil, 0, pollFailureMilliseconds)
             }
         }
         inbox.close()

@@ -1,6 +1,9 @@
 internal import CLonghaul
 internal import LonghaulCore
 
+/// The least difference that counts as sleep: the two clocks are not read at the same moment.
+private let suspendNanoseconds: Int64 = 1_000_000_000
+
 /// Pools of connections by purpose. Requests that yield and requests that do not never share a
 /// connection: window, mark and gate belong to a connection, and an HTTP/2 stream in the foreground
 /// would be held back with the yielding ones.
@@ -82,7 +85,7 @@ struct StaleConnections {
 
     /// - Parameter asleep: the total time that the machine has slept since it was started.
     mutating func count(asleep: Int64, now: Int64) {
-        if let before = self.asleep, asleep - before >= Limits.suspendNanoseconds {
+        if let before = self.asleep, asleep - before >= suspendNanoseconds {
             markAll(now: now)
         }
         self.asleep = asleep

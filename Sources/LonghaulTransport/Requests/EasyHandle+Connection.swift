@@ -1,6 +1,9 @@
 internal import CLonghaul
 internal import LonghaulCore
 
+/// A server sends fewer bytes merely to keep its connection alive.
+private let keepAliveBytes: UInt64 = 512
+
 /// Selects the connection for a hop, and checks that it is still alive.
 extension EasyHandle {
     /// Selects the connections that the request may use. Sets every option again, because a parked
@@ -76,7 +79,7 @@ extension EasyHandle {
         var silent: UInt32 = 0
         // The socket is only known for a connection that this request has made.
         guard lh_tcp_heard(flow.pointer.pointee.socket, UInt16(port), &received, &silent) == 0,
-            running?.hop.receivedBelow.map({ received > $0 + Limits.keepAliveBytes }) ?? true
+            running?.hop.receivedBelow.map({ received > $0 + keepAliveBytes }) ?? true
         else { return }
         running?.hop.receivedBelow = received
         flow.touched = max(flow.touched, now - Int64(silent) * 1_000_000)

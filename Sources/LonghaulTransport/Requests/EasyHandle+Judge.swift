@@ -1,6 +1,9 @@
 internal import CLonghaul
 internal import LonghaulCore
 
+/// The year 9999, where the date format ends.
+private let fileTimeSeconds: Int64 = 253_402_300_799
+
 /// Judges the head of an answer: what happens to its body, and whether the hop is requested once
 /// more.
 extension EasyHandle {
@@ -149,7 +152,7 @@ extension EasyHandle {
         }
         let modified = curl.offset(CURLINFO_FILETIME_T)
         if modified >= 0 {
-            let time = Timestamp(milliseconds: min(modified, Limits.fileTimeSeconds) * 1000)
+            let time = Timestamp(milliseconds: min(modified, fileTimeSeconds) * 1000)
             headers.append(name: "Last-Modified", value: HTTPDate.format(time))
         }
         let url = running.hop.url

@@ -1,6 +1,9 @@
 internal import CLonghaul
 internal import LonghaulCore
 
+/// Bytes of the body of an upload's answer that are kept.
+private let responseBodyBytes = 64 << 10
+
 /// Sets the options of a reset handle for one hop: none of an earlier request or hop remains.
 struct HandleOptions {
     let curl: CurlEasy
@@ -143,7 +146,7 @@ struct HandleOptions {
 
     /// A body of known length, or none; never chunked, which many servers refuse.
     private func send(_ upload: UploadBody, _ flow: ResponseFlow) -> WireFailure? {
-        flow.pointer.pointee.upload.answer_limit = upload.keepsAnswer ? Limits.responseBodyBytes : 0
+        flow.pointer.pointee.upload.answer_limit = upload.keepsAnswer ? responseBodyBytes : 0
         if let content = upload.content {
             if let failure = flow.send(content, upload, curl) { return failure }
             curl.set(CURLOPT_EXPECT_100_TIMEOUT_MS, 1000)

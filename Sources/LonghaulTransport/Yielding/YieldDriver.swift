@@ -1,6 +1,15 @@
 internal import CLonghaul
 internal import LonghaulCore
 
+/// Between two samples of the yielding connections.
+private let yieldTickNanoseconds: Int64 = 20_000_000
+/// Without a byte for so long, sampling wakes the loop no more.
+private let yieldQuietNanoseconds: Int64 = 1_000_000_000
+/// A connection without a request, or without bodies (FTP's control connection), is left out
+/// after this time.
+private let yieldIdleNanoseconds: Int64 = 3_000_000_000
+private let yieldReportNanoseconds: Int64 = 200_000_000
+
 /// Passes samples of the yielding connections to ``YieldControl``, and applies its orders.
 ///
 /// While bytes move it samples fifty times a second. After a second without bytes it requests no
@@ -36,17 +45,17 @@ final class YieldDriver {
 
     /// When the next sample is due; `nil` = no wake-up is needed.
     func wakeUp(_ now: Int64) -> Int64? {
-        activeRequests > 0 && now - lastMoved < Limits.yieldQuietNanoseconds ? nextTick : nil
+        activeRequests > 0 && now - lastMoved < yieldQuietNanoseconds ? nextTick : nil
     }
 
     func steer(_ active: [EasyHandle], now: Int64) {
         guard activeRequests > 0, now >= nextTick else { return }
-        nextTick = now + Limits.yieldTickNanoseconds
+        nextTick = now + yieldTickNanoseconds
         let users = active.filter { $0.running?.request.yields == true }
         let sockets = pools.yieldingSockets
         let held = samples(of: sockets, users: users, now: now)
         let reports = now >= nextReport
-        if reports { nextReport = now + Limits.yieldReportNanoseconds }
+        if reports { nextReport = now + yieldReportNanoseconds }
         for sends in [false, true] {
             let held = held.filter { $0.sends == sends }
             let orders = tick(held.map(\.sample), sends: sends, Instant(nanoseconds: now))
@@ -101,7 +110,7 @@ final class YieldDriver {
             }
             stillSeen[cookie] = known
             guard
-                now - known.movedAt < Limits.yieldIdleNanoseconds
+                now - known.movedAt < yieldIdleNanoseconds
                     || inUse[sockets[index].fd] != nil
             else {
                 // Neither must affect the next request on this connection.
