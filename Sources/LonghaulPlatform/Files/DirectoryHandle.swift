@@ -3,6 +3,9 @@ internal import Glibc
 package import LonghaulCore
 internal import Synchronization
 
+/// Directories with more names are not kept in memory.
+private let directoryNamesMaximum = 100_000
+
 /// An open directory. Operations through it stay in that directory, even if its path comes to lead
 /// elsewhere.
 package final class DirectoryHandle: Sendable {
@@ -104,11 +107,11 @@ extension DirectoryHandle {
 package struct DirectoryNames: Sendable {
     private let names: Set<ExactText>
 
-    /// `nil` if the directory cannot be read, or has more than ``Limits/directoryNames`` names.
+    /// `nil` if the directory cannot be read, or has more than `directoryNamesMaximum` names.
     package init?(of path: String) {
         var names: Set<ExactText> = []
         let isRead = eachName(in: path) { name in
-            guard names.count < Limits.directoryNames else { return false }
+            guard names.count < directoryNamesMaximum else { return false }
             names.insert(ExactText(name))
             return true
         }

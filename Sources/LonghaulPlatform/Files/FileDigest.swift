@@ -1,3 +1,6 @@
+/// Bytes of a file that are read and hashed at once.
+private let digestPieceBytes = 1 << 20
+
 private import CLibcrypto
 internal import Glibc
 package import LonghaulCore
@@ -57,10 +60,10 @@ package final class FileDigest: Sendable {
     ) throws(SystemFailure) {
         guard state.position < offset else { return }
         let buffer = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: Limits.digestPieceBytes, alignment: 4_096)
+            byteCount: digestPieceBytes, alignment: 4_096)
         defer { buffer.deallocate() }
         while state.position < offset, !shouldStop(state.position) {
-            let requested = Int(min(Int64(Limits.digestPieceBytes), offset - state.position))
+            let requested = Int(min(Int64(digestPieceBytes), offset - state.position))
             let got = uninterrupted {
                 pread(descriptor, buffer.baseAddress, requested, off_t(state.position))
             }

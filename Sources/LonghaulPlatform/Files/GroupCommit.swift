@@ -2,6 +2,9 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
+/// Number of files of one file system from which one syncfs replaces one fdatasync per file.
+private let wholeFilesystemFiles = 4
+
 /// Finishes many files with few syncs, in two calls, so that the caller can commit between them:
 ///
 /// 1. ``makeDurable(_:)``: every file's content reaches the disk;
@@ -17,7 +20,7 @@ package enum GroupCommit {
         var answers = [SystemFailure?](repeating: nil, count: items.count)
         let byDevice = Dictionary(grouping: items.indices) { items[$0].part.identity.device }
         for group in byDevice.values {
-            if group.count >= Limits.wholeFilesystemFiles, syncWhole(items[group[0]].part) {
+            if group.count >= wholeFilesystemFiles, syncWhole(items[group[0]].part) {
                 continue
             }
             for index in group { answers[index] = sync(items[index].part) }

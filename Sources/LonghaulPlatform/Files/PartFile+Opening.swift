@@ -2,6 +2,9 @@ internal import CLonghaul
 internal import Glibc
 package import LonghaulCore
 
+/// After this many tries, files that keep appearing under the name are reported as an error.
+private let createTries = 3
+
 extension PartFile {
     /// The result of opening a part file that the store has recorded.
     package enum Reopening: Sendable {
@@ -49,7 +52,7 @@ extension PartFile {
         sparing isInUse: (FileIdentity) -> Bool
     ) throws(SystemFailure) -> PartFile {
         let path = directory.path(of: name.text)
-        for _ in 1...Limits.createTries {
+        for _ in 1...createTries {
             do throws(SystemFailure) {
                 let owner = try openName(
                     name.text, in: directory.descriptor, flags: O_CREAT | O_EXCL | O_RDWR,

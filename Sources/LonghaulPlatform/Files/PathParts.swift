@@ -1,5 +1,8 @@
 internal import LonghaulCore
 
+/// The bytes of the store's identifier that are part of a part file's name.
+private let storeTagBytes = 8
+
 /// Operations on the text of paths. They make no system call; only `/` and byte counts matter.
 package enum PathParts {
     /// The longest file name on Linux, in bytes.
@@ -97,7 +100,7 @@ package struct PartNames: RandomAccessCollection, Sendable {
     package subscript(index: Int) -> PartName {
         let which = number > 0 ? "\(id)-\(number)" : "\(id)"
         if index == 0 { return PartName(named(which)) }
-        let tag = store.prefix(Limits.storeTagBytes)
+        let tag = store.prefix(storeTagBytes)
         // The last name is for the case that this store itself has the second one open.
         let again = index == 1 ? "" : "b"
         return PartName(named("\(which)\(again).\(tag)"), isOneStores: !tag.isEmpty)

@@ -2,6 +2,9 @@ internal import CLonghaul
 internal import Glibc
 package import LonghaulCore
 
+/// The most numbers to try if a name is taken.
+private let takenNameNumbers = 9_999
+
 /// A complete and verified part file, and the name under which it is to appear in its directory.
 package struct FinishItem: Sendable {
     package var part: PartFile
@@ -70,7 +73,7 @@ package enum Publication {
     ///
     /// - Returns: the path it now has.
     package static func keepBad(_ part: PartFile, as name: String) throws(SystemFailure) -> String {
-        for number in 1...Limits.takenNameNumbers {
+        for number in 1...takenNameNumbers {
             let bad = badName(name, number)
             if FileInspection.kind(at: part.directory.path(of: bad)) == .file {
                 try part.directory.remove(bad)
@@ -86,7 +89,7 @@ package enum Publication {
         _ part: OrphanedPart, movedAsideAs name: String, in directory: DirectoryHandle
     ) {
         guard let (_, partName) = PathParts.split(part.path) else { return }
-        for number in 1...Limits.takenNameNumbers {
+        for number in 1...takenNameNumbers {
             let bad = badName(name, number)
             switch FileInspection.entry(at: directory.path(of: bad)) {
             case .missing: return
@@ -105,9 +108,9 @@ package enum Publication {
     }
 
     /// The first of `NAME (1).EXT`, `NAME (2).EXT`, … that is free now. `nil` if
-    /// ``Limits/takenNameNumbers`` are taken, or the directory cannot be read.
+    /// `takenNameNumbers` are taken, or the directory cannot be read.
     package static func freeName(like name: String, in directory: DirectoryHandle) -> String? {
-        for number in 1...Limits.takenNameNumbers {
+        for number in 1...takenNameNumbers {
             let next = FileNaming.numbered(name, number)
             do {
                 _ = try stat.of(

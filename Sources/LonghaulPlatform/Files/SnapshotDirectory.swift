@@ -1,6 +1,9 @@
 internal import Glibc
 internal import LonghaulCore
 
+/// Room that standard input leaves on the disk of the state directory, for the store.
+private let spoolSpareBytes: Int64 = 32 << 20
+
 /// The snapshots of files that uploads send: one directory with nothing else in it.
 ///
 /// A file in it is locked from its creation until its transfer is recorded. A file neither locked
@@ -59,7 +62,7 @@ package struct SnapshotDirectory: Sendable {
     }
 
     /// Fills an empty file durably with what comes on standard input until its end. Throws `ENOSPC`
-    /// when the disk has no more than ``Limits/spoolSpareBytes`` left; the caller removes the file.
+    /// when the disk has no more than `spoolSpareBytes` left; the caller removes the file.
     package func fillFromStandardInput(_ file: PartFile) throws(SystemFailure) {
         var buffer = [UInt8](repeating: 0, count: Limits.copyBufferBytes)
         var room = 0
@@ -68,7 +71,7 @@ package struct SnapshotDirectory: Sendable {
             if count < 0 { throw .last("read", "standard input") }
             if count == 0 { break }
             if room < count {
-                let free = try DiskSpace.available(at: path) - Limits.spoolSpareBytes
+                let free = try DiskSpace.available(at: path) - spoolSpareBytes
                 room = Int(min(free, Limits.copyPieceBytes))
                 if room < count {
                     throw SystemFailure(operation: "write", path: path, errno: ENOSPC)

@@ -2,6 +2,9 @@ internal import CLonghaul
 internal import Glibc
 package import LonghaulCore
 
+/// Larger files are no configuration and no units of this program.
+private let textFileBytes = 1 << 20
+
 /// A small file that is read and written whole: configuration, units.
 package enum TextFile {
     /// `nil` = the file does not exist.
@@ -10,7 +13,7 @@ package enum TextFile {
         guard try stat.of(descriptor: file.number, path: path).isRegular else {
             throw SystemFailure(operation: "open", path: path, errno: EINVAL)
         }
-        return try readToEnd(file.number, path, atMost: Limits.textFileBytes)
+        return try readToEnd(file.number, path, atMost: textFileBytes)
     }
 
     /// The same as text; bytes that are not UTF-8 are replaced.

@@ -2,6 +2,9 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
+/// On a small disk the reserve is this part of it at most: one in 64.
+private let wALReserveShare: Int64 = 64
+
 /// Disk space reserved for the next bytes of a log: if downloads fill the disk, their outcome can
 /// still be recorded.
 ///
@@ -39,7 +42,7 @@ package struct WALReserve {
         guard fstatvfs(descriptor, &facts) == 0, facts.f_blocks > 0 else {
             return Limits.wALReserveBytes
         }
-        let share = UInt64(facts.f_blocks) / UInt64(Limits.wALReserveShare) * UInt64(facts.f_frsize)
+        let share = UInt64(facts.f_blocks) / UInt64(wALReserveShare) * UInt64(facts.f_frsize)
         return min(Limits.wALReserveBytes, Int64(clamping: share))
     }
 }

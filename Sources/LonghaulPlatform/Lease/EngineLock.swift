@@ -2,6 +2,9 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
+/// Number of tries to open the lock file if it is deleted meanwhile.
+private let lockDeletedTries = 8
+
 /// The kernel's half of the engine lease: an exclusive lock on `engine.lock` in the state
 /// directory, held as long as this object lives.
 ///
@@ -28,7 +31,7 @@ package final class EngineLock: Sendable {
     package static func tryAcquire(in directory: String) throws(SystemFailure) -> EngineLock? {
         let home = try DirectoryHandle(opening: directory)
         // Bounded, in case the file is deleted again and again; the lock then counts as held.
-        for _ in 1...Limits.lockDeletedTries {
+        for _ in 1...lockDeletedTries {
             switch try attempt(open(in: home), in: home) {
             case .taken(let lock): return lock
             case .held: return nil

@@ -2,6 +2,12 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
+/// Poll interval if no inotify instance is left.
+private let lockPollMilliseconds: Int64 = 100
+/// Upper bound of a wait, for a lost notification, such as when the file is deleted while the
+/// lock is held.
+private let lockWaitMilliseconds: Int64 = 1_000
+
 /// Waits for the engine lock on the calling thread. The kernel wakes it when a holder closes the
 /// file or ends; ``cancel()`` ends the wait from any thread.
 package final class EngineLockWait: Sendable {
@@ -37,7 +43,7 @@ package final class EngineLockWait: Sendable {
                 candidate = try EngineLock.open(in: home)
                 watch = self.watch(candidate)
             }
-            var pause = watch == nil ? Limits.lockPollMilliseconds : Limits.lockWaitMilliseconds
+            var pause = watch == nil ? lockPollMilliseconds : lockWaitMilliseconds
             if let settle = settling.popFirst() { pause = min(pause, settle) }
             if let end {
                 let left = (end - lh_clock_boottime() + 999_999) / 1_000_000

@@ -1,5 +1,8 @@
 internal import Glibc
 package import LonghaulCore
+
+/// The name of a time zone, or its rule.
+private let zoneBytes = 255
 private import Synchronization
 
 /// The time zones of this machine, by the words of a `TZ` variable. A file is read again when it
@@ -111,7 +114,7 @@ extension ZoneFiles {
     package static func checked(
         _ words: String, _ place: String
     ) throws(LonghaulError) -> String {
-        guard words.utf8.count <= Limits.zoneBytes, rules(words) != nil else {
+        guard words.utf8.count <= zoneBytes, rules(words) != nil else {
             throw .usage(
                 "\(place): there is no time zone '\(TerminalText.shown(words))'; one is"
                     + " Europe/Berlin, or as POSIX writes it, CET-1CEST,M3.5.0,M10.5.0/3")

@@ -2,6 +2,9 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
+/// A log of standard error is renamed at this size.
+private let outputLogBytes = 8 << 20
+
 /// A log file of bounded size: a full file is renamed with the suffix `.1`, replacing the previous
 /// one of that name, and an empty file takes its place.
 ///
@@ -10,7 +13,7 @@ internal import LonghaulCore
 /// file. After a crash at any point there is either a file under the name or none; the next writer
 /// creates it.
 struct BoundedLog {
-    static let bytesMax = Limits.outputLogBytes
+    static let bytesMax = outputLogBytes
 
     private let path: String
     /// Descriptors of the file; after a rename they are redirected to the next one.

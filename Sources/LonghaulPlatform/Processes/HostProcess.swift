@@ -1,6 +1,10 @@
 internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
+
+/// The kernel's limit for the arguments and variables of a program together; a mark may be the
+/// last variable.
+private let environmentBytes = 6 << 20
 private import Synchronization
 
 /// The program and environment of a host's process.
@@ -274,7 +278,7 @@ enum ProcessMarks {
         return (directoryNames("/proc") ?? []).compactMap { name in
             guard let pid = Int32(name), pid > 1, pid != getpid(),
                 let text = try? smallFile(
-                    "/proc/\(pid)/environ", atMost: Limits.environmentBytes),
+                    "/proc/\(pid)/environ", atMost: environmentBytes),
                 wanted.isSubset(of: text.split(separator: "\0").map(String.init))
             else { return nil }
             return pid

@@ -2,6 +2,11 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
+/// Input for a host that is gathered before it is written.
+private let hostBufferBytes = 256 << 10
+/// A longer line is not an answer of the protocol.
+private let hostLineBytes = 256 << 10
+
 /// The standard input of a host, in a file without a name: it may have any length, and a host that
 /// never reads does not block the engine.
 package final class HostInput {
@@ -18,7 +23,7 @@ package final class HostInput {
 
     package func append(_ bytes: [UInt8]) throws(SystemFailure) {
         buffer += bytes
-        if buffer.count >= Limits.hostBufferBytes { try flush() }
+        if buffer.count >= hostBufferBytes { try flush() }
     }
 
     private func flush() throws(SystemFailure) {
@@ -77,7 +82,7 @@ struct HostOutput {
                 line.removeAll(keepingCapacity: true)
                 isLineTooLong = false
             }
-            if line.count + part.element.count > Limits.hostLineBytes {
+            if line.count + part.element.count > hostLineBytes {
                 isLineTooLong = true
             } else {
                 line += part.element

@@ -2,6 +2,11 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
+/// A host that writes more than this is read slowly.
+private let hostFreeBytes: Int64 = 1 << 20
+/// The pause between two reads of such a host.
+private let hostBreathNanoseconds: Int64 = 5_000_000
+
 /// The thread of ``HostsWatch``; all members are called on it.
 package final class HostsLoop {
     private let commands: HostCommands
@@ -146,8 +151,8 @@ package final class HostsLoop {
             // The process has closed its end, as programs that detach themselves do.
             if isOutput { launch.process.closeOutput() } else { launch.process.closeErrors() }
         }
-        if launch.output.total > Limits.hostFreeBytes {
-            launch.readsAgainAt = lh_clock_boottime() + Limits.hostBreathNanoseconds
+        if launch.output.total > hostFreeBytes {
+            launch.readsAgainAt = lh_clock_boottime() + hostBreathNanoseconds
         }
         launches[id] = launch
     }

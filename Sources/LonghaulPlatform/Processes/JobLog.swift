@@ -2,6 +2,13 @@ internal import CLonghaul
 internal import Glibc
 package import LonghaulCore
 
+/// Logs of runs that are kept of each job.
+private let jobLogsKept = 10
+/// The bytes of a log that are read at once.
+private let jobLogPieceBytes = 256 << 10
+/// The line about the end of a run is within this number of last bytes of its log.
+private let jobLogEndBytes = 256
+
 /// The output of one run of a job: lines with times, written by the process between the command and
 /// the file, which neither knows nor needs an engine. The last line tells how the command ended.
 ///
@@ -49,7 +56,7 @@ package struct JobLog: Sendable {
         let folder = try DirectoryHandle.creating(
             Self.folder(of: job, in: home.path), isPrivate: true)
         let runs = runs(of: job, in: home.path).filter { $0 != run }
-        for old in runs.dropLast(Limits.jobLogsKept - 1) { try? folder.remove("\(old).log") }
+        for old in runs.dropLast(jobLogsKept - 1) { try? folder.remove("\(old).log") }
         let flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW
         return Descriptor(
             owning: try check(
@@ -77,7 +84,7 @@ package struct JobLog: Sendable {
     package var end: End? {
         guard let reader = try? Reader(path) else { return nil }
         let tail = reader.read(
-            from: max(0, reader.size - Int64(Limits.jobLogEndBytes)), atMost: Limits.jobLogEndBytes)
+            from: max(0, reader.size - Int64(jobLogEndBytes)), atMost: jobLogEndBytes)
         guard tail.last == UInt8(ascii: "\n") else { return nil }
         let line = tail.dropLast().split(separator: UInt8(ascii: "\n")).last ?? []
         return Self.end(of: line)
@@ -122,7 +129,7 @@ package struct JobLog: Sendable {
     /// Reads a piece. `false`: it has no end of a line.
     private func read(_ lines: inout [Line], _ reader: Reader, _ cursor: inout Cursor) -> Bool {
         let (head, tail) = (Int64(LH_JOB_LOG_HEAD), reader.size - Int64(LH_JOB_LOG_TAIL))
-        var most = Limits.jobLogPieceBytes
+        var most = jobLogPieceBytes
         if cursor.offset < head, head < tail {
             // The hole begins there.
             most = min(most, Int(head - cursor.offset))

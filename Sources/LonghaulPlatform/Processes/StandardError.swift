@@ -2,6 +2,11 @@ internal import Glibc
 internal import LonghaulCore
 internal import Synchronization
 
+/// Lines for standard error that are not written yet.
+private let unreadLineBytes = 64 << 10
+/// The bytes of one write (PIPE_BUF).
+private let pipeWriteBytes = 4096
+
 /// Standard error of this process, for whole lines per call. An engine's own thread writes the
 /// lines and must not block: a stopped terminal (Ctrl-S), a pager, or a pipe whose reader hangs
 /// would stop every transfer and the renewal of the lease.
@@ -58,7 +63,7 @@ struct UnreadLines {
     private var lost = 0
 
     mutating func append(_ line: String) {
-        if lost > 0 || bytes.count + line.utf8.count > Limits.unreadLineBytes, !bytes.isEmpty {
+        if lost > 0 || bytes.count + line.utf8.count > unreadLineBytes, !bytes.isEmpty {
             lost += 1
         } else {
             bytes += line.utf8
@@ -67,7 +72,7 @@ struct UnreadLines {
 
     /// The bytes to write now; `nil` = none.
     var next: ArraySlice<UInt8>? {
-        bytes.isEmpty ? nil : bytes.prefix(Limits.pipeWriteBytes)
+        bytes.isEmpty ? nil : bytes.prefix(pipeWriteBytes)
     }
 
     mutating func remove(_ count: Int) {

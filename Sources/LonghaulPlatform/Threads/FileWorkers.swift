@@ -1,4 +1,10 @@
 internal import LonghaulCore
+
+/// Syncs wait for the disk more than for a processor; more threads only add contention in its
+/// journal.
+private let fileThreads = 2
+/// After so long without the start of a job, all threads count as occupied.
+private let fileThreadsBusyMilliseconds = 100
 private import Synchronization
 
 /// A few threads for disk work that would block the engine: syncs, renames, hashing.
@@ -12,7 +18,7 @@ private import Synchronization
 package final class FileWorkers: Sendable {
     /// Syncs wait for the disk more than for a processor; more threads only add contention in its
     /// journal.
-    package static let threadsDefault = Limits.fileThreads
+    package static let threadsDefault = fileThreads
     /// The most jobs of one disk that run at a time.
     package static let jobsPerDiskMax = Limits.fileThreadsMaximum - 2
 
@@ -238,7 +244,7 @@ package final class FileWorkers: Sendable {
                 return state.isCrowded ? .some(state.begun) : nil
             }
             guard let begun else { return }
-            state.pause(on: Wait.over, milliseconds: Limits.fileThreadsBusyMilliseconds) {
+            state.pause(on: Wait.over, milliseconds: fileThreadsBusyMilliseconds) {
                 $0.isOver
             }
             let isNeeded = state.change { state, _ in

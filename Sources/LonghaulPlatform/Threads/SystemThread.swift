@@ -1,6 +1,9 @@
 internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
+
+/// Threads have shallow stacks; the workers' closures hash and copy with buffers on the heap.
+private let threadStackBytes = 512 * 1024
 private import Synchronization
 
 /// A kernel thread that runs one closure, for blocking calls, which must not occupy a thread of
@@ -26,7 +29,7 @@ package final class SystemThread: Sendable {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setstacksize(&attributes, Limits.threadStackBytes)
+        pthread_attr_setstacksize(&attributes, threadStackBytes)
 
         var all = sigset_t()
         var before = sigset_t()

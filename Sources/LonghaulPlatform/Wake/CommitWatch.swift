@@ -2,6 +2,13 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
+/// Poll interval for commits without inotify.
+private let commitPollSeconds = 0.1
+/// Checks after a write come at growing intervals, from this one…
+private let settlingFirstSeconds = 0.001
+/// …to this one.
+private let settlingLastSeconds: Double = 5
+
 /// Lets a thread sleep until any process writes to a file, or until ``call()``.
 ///
 /// The kernel reports the write, not its meaning. SQLite writes to its log first; other connections
@@ -43,7 +50,7 @@ package final class CommitWatch: Sendable {
     /// them there may be changes.
     package func wait(atMost seconds: Double?) -> Woken {
         var left = seconds
-        if watch == nil { left = min(left ?? .infinity, Limits.commitPollSeconds) }
+        if watch == nil { left = min(left ?? .infinity, commitPollSeconds) }
         // poll(2) ignores a negative descriptor.
         var polled = [
             pollfd(fd: calling.number, events: Int16(POLLIN), revents: 0),
@@ -97,12 +104,12 @@ package struct WriteSettling: Sendable {
     package init() {}
 
     package mutating func written() {
-        pause = Limits.settlingFirstSeconds
+        pause = settlingFirstSeconds
     }
 
     /// To be called after each check.
     package mutating func looked() {
         guard let pause else { return }
-        self.pause = pause < Limits.settlingLastSeconds ? pause * 2 : nil
+        self.pause = pause < settlingLastSeconds ? pause * 2 : nil
     }
 }

@@ -2,6 +2,9 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
+/// A socket's path may have 107 bytes and a null (unix(7)).
+private let socketPathBytes = 107
+
 /// The socket `wake` in the state directory, as an address.
 struct WakeAddress {
     static let fileName = "wake"
@@ -12,7 +15,7 @@ struct WakeAddress {
     /// A directory with a long path is reached through a descriptor, whose path in /proc is short.
     init(in directory: String) throws(SystemFailure) {
         let path = PathParts.join(directory, Self.fileName)
-        if path.utf8.count <= Limits.socketPathBytes {
+        if path.utf8.count <= socketPathBytes {
             self.path = path
             self.directory = nil
         } else {
@@ -28,7 +31,7 @@ struct WakeAddress {
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { field in
             // The rest stays zero, the null at the end included.
-            field.copyBytes(from: path.utf8.prefix(Limits.socketPathBytes))
+            field.copyBytes(from: path.utf8.prefix(socketPathBytes))
         }
         return withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {

@@ -2,6 +2,9 @@ internal import CSystemd
 internal import Glibc
 internal import LonghaulCore
 
+/// Messages of the bus that are read in one turn.
+private let busMessages = 1_000
+
 /// A connection to a message bus, used by one thread. Nothing here blocks: replies and signals are
 /// delivered while ``process()`` runs.
 final class BusConnection {
@@ -48,7 +51,7 @@ final class BusConnection {
     ///
     /// - Throws: when the connection is lost, or could not be made.
     func process() throws(SystemFailure) {
-        for _ in 0..<Limits.busMessages {
+        for _ in 0..<busMessages {
             if try check(sd_bus_process(bus, nil), "process", address) == 0 { break }
         }
         guard sd_bus_is_open(bus) > 0 else {

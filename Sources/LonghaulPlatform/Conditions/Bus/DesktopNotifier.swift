@@ -1,5 +1,10 @@
 internal import Glibc
 internal import LonghaulCore
+
+/// Time for the desktop to show a notification.
+private let notificationSeconds: Double = 5
+/// Characters of a notification's text.
+private let notificationCharacters = 300
 private import Synchronization
 
 /// Shows notifications on the desktop of the user, by the service `org.freedesktop.Notifications`
@@ -87,7 +92,7 @@ package final class DesktopNotifier: Sendable {
             destination: "org.freedesktop.Notifications", path: "/org/freedesktop/Notifications",
             interface: "org.freedesktop.Notifications", member: "Notify")
         call.startsService = true
-        call.seconds = Limits.notificationSeconds
+        call.seconds = notificationSeconds
         // Name of the program, replaced notification, icon, title, text, actions, hints, and how
         // long it is shown, as the desktop likes.
         call.arguments = [
@@ -96,7 +101,7 @@ package final class DesktopNotifier: Sendable {
         ]
         var isAnswered = false
         try bus.call(call) { _ in isAnswered = true }
-        let end = SystemClock.now().monotonic + Limits.notificationSeconds
+        let end = SystemClock.now().monotonic + notificationSeconds
         while true {
             try bus.process()
             let left = end - SystemClock.now().monotonic
@@ -108,7 +113,7 @@ package final class DesktopNotifier: Sendable {
 
     /// Texts may contain markup; ours has none.
     private static func markup(_ text: String) -> String {
-        String(text.prefix(Limits.notificationCharacters))
+        String(text.prefix(notificationCharacters))
             .replacing("&", with: "&amp;").replacing("<", with: "&lt;")
             .replacing(">", with: "&gt;")
     }

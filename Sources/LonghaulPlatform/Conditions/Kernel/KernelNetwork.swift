@@ -2,6 +2,13 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
+/// Between two readings of the network.
+private let networkPauseSeconds = 0.1
+/// Links, addresses and routes that are read at most.
+private let networkLinks = 1_024
+private let networkAddresses = 1_024
+private let networkRoutes = 64
+
 /// The kernel's interfaces, addresses and default routes, with its notifications of changes.
 final class KernelNetwork {
     static let source = "rtnetlink"
@@ -35,7 +42,7 @@ final class KernelNetwork {
     /// The descriptor is readable.
     func receive(now: Instant) {
         guard let changes, lh_route_watch_take(changes.number) != 0, lookAt == nil else { return }
-        lookAt = max(now, looked.map { $0 + Limits.networkPauseSeconds } ?? now)
+        lookAt = max(now, looked.map { $0 + networkPauseSeconds } ?? now)
     }
 
     func advance(to now: Instant) {
@@ -50,7 +57,7 @@ final class KernelNetwork {
         } catch {
             // The state is kept until it can be read again.
             if error.errno == EINTR {
-                lookAt = now + Limits.networkPauseSeconds
+                lookAt = now + networkPauseSeconds
             } else {
                 state = nil
                 identity = nil
@@ -61,9 +68,9 @@ final class KernelNetwork {
     // MARK: -
 
     private func read() throws(SystemFailure) {
-        var links = [lh_link](repeating: lh_link(), count: Limits.networkLinks)
-        var addresses = [lh_address](repeating: lh_address(), count: Limits.networkAddresses)
-        var routes = [lh_default_route](repeating: lh_default_route(), count: Limits.networkRoutes)
+        var links = [lh_link](repeating: lh_link(), count: networkLinks)
+        var addresses = [lh_address](repeating: lh_address(), count: networkAddresses)
+        var routes = [lh_default_route](repeating: lh_default_route(), count: networkRoutes)
         var found = lh_network()
         let answer = links.withUnsafeMutableBufferPointer { links in
             addresses.withUnsafeMutableBufferPointer { addresses in

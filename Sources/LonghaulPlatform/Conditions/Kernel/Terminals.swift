@@ -2,6 +2,9 @@ internal import CLonghaul
 internal import Glibc
 internal import LonghaulCore
 
+/// Records of logged-in terminals that are read at most.
+private let terminalRecords = 10_000
+
 /// The terminals that users may sit at: those with a login in utmp, and all pseudo-terminals (not
 /// every program that opens one writes utmp).
 struct Terminals {
@@ -39,7 +42,7 @@ struct Terminals {
         var found: [String] = []
         var record = utmp()
         let size = MemoryLayout<utmp>.size
-        for _ in 0..<Limits.terminalRecords {
+        for _ in 0..<terminalRecords {
             let got = withUnsafeMutableBytes(of: &record) { bytes in
                 uninterrupted { read(file.number, bytes.baseAddress, size) }
             }
