@@ -1,6 +1,13 @@
 import Longhaul
 import LonghaulPlatform
 
+/// Paused transfers that have a line each when `get` is interrupted.
+private let pausedShown = 20
+/// Ids in a suggested command line; of more, their session is named.
+private let idsPerCommand = 20
+/// A command on a terminal gives up after this many attempts that reach no server.
+private let awaitedUnreachableAttempts = 3
+
 /// Transfers that a command records and waits for, see `get` and `upload --wait`.
 struct AwaitedTransfers {
     private let requests: [TransferRequest]
@@ -214,7 +221,7 @@ struct AwaitedTransfers {
             if transfer.state.hasEnded { continue }
             left.append(transfer)
             let kept = Units.progress(transfer.bytesDone, of: transfer.bytesTotal)
-            if left.count <= Limits.pausedShown {
+            if left.count <= pausedShown {
                 let cause = WaitText(time: .current()).cause(transfer)
                 console.complain(
                     "longhaul: \(id): \(transfer.state.rawValue), \(kept) kept"
@@ -223,7 +230,7 @@ struct AwaitedTransfers {
         }
         guard let resume = AwaitedTransfers.resume(left) else { return }
         console.complain("longhaul: resume with: \(resume.text)")
-        if left.count <= Limits.idsPerCommand { return }
+        if left.count <= idsPerCommand { return }
         var filter = TransferFilter()
         filter.states = [.paused]
         filter.session = resume.session
@@ -239,7 +246,7 @@ struct AwaitedTransfers {
     /// The command that resumes all of these. Of a few it names each; else their session, or all.
     static func resume(_ transfers: [Transfer]) -> (text: String, session: String?)? {
         guard let session = transfers.first?.session else { return nil }
-        if transfers.count <= Limits.idsPerCommand {
+        if transfers.count <= idsPerCommand {
             let ids = transfers.map(\.id.description)
             return ("longhaul resume " + ids.joined(separator: " "), nil)
         }
@@ -256,7 +263,7 @@ extension TransferRequest {
     mutating func giveUpUnreached() {
         guard options.retries == nil, deadline == .after(seconds: Deadline.defaultSeconds)
         else { return }
-        options.unreachableAttempts = Limits.unreachableAttempts
+        options.unreachableAttempts = awaitedUnreachableAttempts
     }
 }
 

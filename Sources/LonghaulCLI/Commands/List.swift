@@ -2,6 +2,9 @@ import ArgumentParser
 import Longhaul
 import LonghaulPlatform
 
+/// Rows laid out together; later pages keep the column widths.
+private let listRowsPerPage = 500
+
 struct List: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -54,7 +57,7 @@ struct List: ConsoleCommand {
         }
         try forEachTransfer(in: queue) { transfer in
             page.append(transfer.asShown)
-            if page.count == Limits.listRowsPerPage { try show() }
+            if page.count == listRowsPerPage { try show() }
         }
         if !page.isEmpty { try show() }
         if isFirstPage { console.say("no transfers") }

@@ -1,6 +1,9 @@
 import ArgumentParser
 import Longhaul
 
+/// Names of hosts or jobs on one line.
+private let namesShown = 5
+
 struct Status: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
@@ -58,8 +61,8 @@ struct Status: ConsoleCommand {
     /// The first few of them; `nil` if empty.
     private static func names(_ all: [String]) -> String? {
         if all.isEmpty { return nil }
-        let rest = all.count - Limits.namesShown
-        return all.prefix(Limits.namesShown).map { TerminalText.shown($0) }.joined(separator: ", ")
+        let rest = all.count - namesShown
+        return all.prefix(namesShown).map { TerminalText.shown($0) }.joined(separator: ", ")
             + (rest > 0 ? " and \(Units.count(rest)) more" : "")
     }
 

@@ -2,6 +2,9 @@ import ArgumentParser
 import Longhaul
 import LonghaulPlatform
 
+/// Longest delay of noticing a change whose notification is lost.
+private let waitPollSeconds: Double = 1
+
 struct Wait: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait",
@@ -98,7 +101,7 @@ struct Wait: ConsoleCommand {
             console.complain("longhaul: the time is over")
             return .timedOut
         }
-        var tick = Limits.waitPollSeconds
+        var tick = waitPollSeconds
         if progress.isShown {
             _ = try progress.refresh(namingEnded: false)
             tick = progress.tickSeconds

@@ -1,6 +1,9 @@
 import Longhaul
 import LonghaulPlatform
 
+/// Output is written when this much is buffered.
+private let consoleFlushBytes = 64 << 10
+
 /// The output of a command: results go to one stream, messages about them to the other.
 ///
 /// Both are buffered; call ``flush()`` before waiting. If the reader has gone
@@ -111,7 +114,7 @@ final class ByteStream {
     func write(_ bytes: some Collection<UInt8>) throws {
         if isClosed { throw Console.Closed() }
         buffer += bytes
-        if descriptor != nil, buffer.count >= Limits.consoleFlushBytes { try flush() }
+        if descriptor != nil, buffer.count >= consoleFlushBytes { try flush() }
     }
 
     func flush() throws {

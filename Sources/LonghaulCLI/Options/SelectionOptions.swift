@@ -1,6 +1,9 @@
 import ArgumentParser
 import Longhaul
 
+/// Ids offered to a shell's completion.
+private let completedIDs = 200
+
 /// Selects the transfers of a command: ids, a session, or all.
 struct SelectionOptions: ParsableArguments {
     @Argument(
@@ -50,7 +53,7 @@ enum Candidates {
         .custom { _, _, _ in
             var filter = TransferFilter()
             filter.includeAll = true
-            filter.limit = Limits.completedIDs
+            filter.limit = completedIDs
             let transfers = try? TransferQueue().transfers(filter)
             return (transfers ?? []).map(\.id.description)
         }

@@ -1,5 +1,8 @@
 import Longhaul
 
+/// Rows of transfers on a terminal.
+private let progressRows = 16
+
 /// The content of the live display: a line for each active transfer, and one for all.
 struct ProgressView: Equatable {
     struct Row: Equatable {
@@ -32,7 +35,7 @@ struct ProgressView: Equatable {
     /// At most as many lines as the terminal has, less one for the cursor.
     func lines(_ terminal: TerminalFacts) -> [String] {
         let width = terminal.columns ?? 80
-        let room = min(Limits.progressRows, max(1, terminal.rows - 2))
+        let room = min(progressRows, max(1, terminal.rows - 2))
         let lines = rows.prefix(room).map { line($0, width: width, terminal) }
         return lines + (totals.map { [line($0, width: width)] } ?? [])
     }

@@ -1,5 +1,9 @@
 import Longhaul
 
+/// Bytes and lines that `show` prints of the body of an upload's answer.
+private let answerBytesShown = 2_000
+private let answerLinesShown = 10
+
 /// A transfer in full, as `show` prints it.
 struct TransferText {
     var time: TimeText
@@ -125,10 +129,10 @@ struct TransferText {
         let status = response.statusCode.map { "HTTP \($0) from " } ?? ""
         let head = status + TerminalText.shown(Redaction.url(response.url))
         guard let body = response.body, !body.contains(0) else { return [head] }
-        let text = String(decoding: body.prefix(Limits.answerBytesShown), as: UTF8.self)
+        let text = String(decoding: body.prefix(answerBytesShown), as: UTF8.self)
         let lines = text.split(whereSeparator: \.isNewline).map { shown(String($0)) }
-        var shownLines = Array(lines.prefix(Limits.answerLinesShown))
-        if lines.count > shownLines.count || body.count > Limits.answerBytesShown {
+        var shownLines = Array(lines.prefix(answerLinesShown))
+        if lines.count > shownLines.count || body.count > answerBytesShown {
             shownLines.append(terminal.ellipsis)
         }
         return [head] + shownLines

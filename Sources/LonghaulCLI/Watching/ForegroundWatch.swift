@@ -1,6 +1,11 @@
 import Longhaul
 import LonghaulPlatform
 
+/// Up to this many transfers are all read each time, so that waiting ones can show the reason.
+private let waitingShown = 32
+/// The time for another engine to stop the transfers that were paused here.
+private let settleSeconds: Double = 10
+
 /// Waits for transfers while an engine works on them: the one that runs, or else one in this
 /// process, also if the other engine ends meanwhile.
 final class ForegroundWatch {
@@ -132,7 +137,7 @@ final class ForegroundWatch {
         if pausing { _ = try queue.pause(.ids(watch.pending)) }
         engine?.stop()
         waitForLeaving()
-        let end = SystemClock.now().monotonic + Limits.settleSeconds
+        let end = SystemClock.now().monotonic + settleSeconds
         while pausing, try isMoving(), SystemClock.now().monotonic < end {
             changes.wait(timeout: 0.1)
         }
@@ -158,7 +163,7 @@ final class ForegroundWatch {
         if !sight.ended.isEmpty { report?.flush() }
         display.looked(at: unfinished)
         guard display.isDue(at: SystemClock.now().monotonic) else { return }
-        let moving = count <= Limits.waitingShown ? unfinished : try mine().map(\.asShown)
+        let moving = count <= waitingShown ? unfinished : try mine().map(\.asShown)
         display.show(moving, totals(moving))
     }
 

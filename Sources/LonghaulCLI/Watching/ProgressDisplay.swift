@@ -1,6 +1,13 @@
 import Longhaul
 import LonghaulPlatform
 
+/// Between two drawings on a terminal.
+private let progressLiveSeconds = 0.2
+/// Between two lines elsewhere.
+private let progressPlainSeconds: Double = 10
+/// Largest number of transfers that each leave a line; with more, only failed ones do.
+private let progressNamed = 20
+
 /// Shows progress while a command waits. On a terminal the lines are redrawn in place; elsewhere a
 /// line is printed when a transfer begins and ends, and one now and then.
 final class ProgressDisplay {
@@ -30,7 +37,7 @@ final class ProgressDisplay {
         self.stream = stream
         self.terminalFacts = terminalFacts
         wait = WaitText(time: time)
-        namesAll = mode == .plain || count <= Limits.progressNamed
+        namesAll = mode == .plain || count <= progressNamed
     }
 
     static func standard(_ console: Console, count: Int) -> ProgressDisplay {
@@ -66,7 +73,7 @@ final class ProgressDisplay {
     /// Interval between checks of the transfers.
     var tickSeconds: Double {
         switch mode {
-        case .live: Limits.progressLiveSeconds
+        case .live: progressLiveSeconds
         case .plain, .silent: 0.5
         }
     }
@@ -75,8 +82,8 @@ final class ProgressDisplay {
     func isDue(at now: Instant) -> Bool {
         switch mode {
         case .silent: return false
-        case .live: return isDue(at: now, every: Limits.progressLiveSeconds)
-        case .plain: return isDue(at: now, every: Limits.progressPlainSeconds)
+        case .live: return isDue(at: now, every: progressLiveSeconds)
+        case .plain: return isDue(at: now, every: progressPlainSeconds)
         }
     }
 

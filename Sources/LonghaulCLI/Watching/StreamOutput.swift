@@ -1,6 +1,14 @@
 import Longhaul
 import LonghaulPlatform
 
+/// Bytes that are passed on at a time.
+private let streamBytes = 1 << 20
+/// Between two looks for more bytes while a transfer moves: the first, and the most; the time
+/// doubles while none come. A commit ends the wait, too.
+private let streamPauseSeconds = (first: 0.001, most: 0.05)
+/// Between two looks at a transfer that does not move, and at the engine.
+private let streamWaitSeconds: Double = 1
+
 /// Passes the bytes of a transfer on to the standard output as they come.
 struct StreamOutput {
     enum Ending {
@@ -24,16 +32,16 @@ struct StreamOutput {
     ///   - wait: Called about once a second while there are no bytes.
     func run(until isStopped: () -> Bool, whileWaiting wait: () throws -> Void) throws -> Ending {
         let buffer = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: Limits.streamBytes, alignment: 4096)
+            byteCount: streamBytes, alignment: 4096)
         defer { buffer.deallocate() }
         let changes = StoreChanges(of: queue)
-        var pause = Limits.streamPauseSeconds.first
+        var pause = streamPauseSeconds.first
         var nextLook = SystemClock.now().monotonic
         while true {
             if isStopped() { return .stopped }
             switch try stream.next(into: buffer) {
             case .bytes(let count):
-                pause = Limits.streamPauseSeconds.first
+                pause = streamPauseSeconds.first
                 do throws(SystemFailure) {
                     try CommandStream.writeAll(
                         1, UnsafeRawBufferPointer(rebasing: buffer[..<count]))
@@ -47,10 +55,10 @@ struct StreamOutput {
                 let now = SystemClock.now().monotonic
                 if now >= nextLook {
                     try wait()
-                    nextLook = now + Limits.streamWaitSeconds
+                    nextLook = now + streamWaitSeconds
                 }
-                changes.wait(timeout: isMoving ? pause : Limits.streamWaitSeconds)
-                pause = min(2 * pause, Limits.streamPauseSeconds.most)
+                changes.wait(timeout: isMoving ? pause : streamWaitSeconds)
+                pause = min(2 * pause, streamPauseSeconds.most)
             case .whole: return .whole
             case .ended(let error): return .failed(error)
             }

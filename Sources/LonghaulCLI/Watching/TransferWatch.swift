@@ -1,6 +1,9 @@
 import Longhaul
 import LonghaulPlatform
 
+/// Longest wait for a cancel: an engine takes milliseconds, a hanging engine is not waited for.
+private let cancelWait = Duration.seconds(5)
+
 /// Finds out which transfers have ended, a few at a time: reading all of ten thousand five times a
 /// second would take longer than fetching them.
 struct TransferWatch {
@@ -80,7 +83,7 @@ enum PendingCancels {
 
     /// Waits while an engine is about to end one of them; `nil` = any transfer.
     static func wait(for ids: [TransferID]?, in queue: TransferQueue) throws(LonghaulError) {
-        let end = ContinuousClock.now + Limits.cancelWait
+        let end = ContinuousClock.now + cancelWait
         let changes = StoreChanges(of: queue)
         while try queue.isCancelPending(among: ids), queue.isEngineRunning {
             let left = (end - ContinuousClock.now) / .seconds(1)

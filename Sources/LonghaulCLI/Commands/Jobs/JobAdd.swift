@@ -1,6 +1,9 @@
 import ArgumentParser
 import Longhaul
 
+/// How often a due run of a standing job is tried again, unless the job says otherwise.
+private let jobRetries = 3
+
 struct JobAdd: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Record a job that stays; one of that name is replaced.",
@@ -74,7 +77,7 @@ struct JobAdd: ConsoleCommand {
 
     func request(_ context: InputContext) throws(LonghaulError) -> TaskRequest {
         var request = try when.request(conditions, context)
-        if when.retries == nil { request.job?.retries = Limits.jobRetries }
+        if when.retries == nil { request.job?.retries = jobRetries }
         if let every {
             request.repetition = try OptionText.repetition(every: every, tolerance: tolerance)
         }

@@ -2,6 +2,9 @@ import ArgumentParser
 import Longhaul
 import LonghaulPlatform
 
+/// `job log -f` looks so often for more of a log.
+private let jobLogPollSeconds = 0.1
+
 struct JobLogCommand: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "log", abstract: "The output of a run, both streams, with times.",
@@ -119,7 +122,7 @@ struct JobOutput {
                 lines = log.read(&cursor) ?? []
             }
             if isOver { return true }
-            changes.wait(timeout: Limits.jobLogPollSeconds)
+            changes.wait(timeout: jobLogPollSeconds)
         }
         return false
     }
