@@ -3,6 +3,9 @@ internal import Foundation
 internal import FoundationNetworking
 internal import Longhaul
 
+/// Pause before the events of a `BackgroundURLSession` are read again after a failure.
+private let delegateRetrySeconds: Double = 2
+
 /// Calls of the delegate.
 extension BackgroundURLSession {
     private var taskDelegate: (any BackgroundURLSessionTaskDelegate)? {
@@ -34,7 +37,7 @@ extension BackgroundURLSession {
             } catch {
                 if (error as? LonghaulError)?.code == .sessionInvalidated { return }
                 // The store cannot be read: events stay until it can.
-                try? await Task.sleep(for: .seconds(Limits.delegateRetrySeconds))
+                try? await Task.sleep(for: .seconds(delegateRetrySeconds))
             }
         }
     }

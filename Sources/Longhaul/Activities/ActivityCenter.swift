@@ -2,6 +2,14 @@ internal import LonghaulCore
 internal import LonghaulPlatform
 internal import Synchronization
 
+/// Lead of the activities' handlers before the machine sleeps or shuts down, at most half of
+/// the time that is left.
+private let activityMarginSeconds: Double = 1
+/// An activity ends so long after its expiration although its handler has not returned.
+private let activityHandlerSeconds: Double = 5
+/// Time to wait for the answer about the delay lock; then no lock is assumed.
+private let delayLockSeconds: Double = 2
+
 /// The living activities of a process, and the one delay lock that they share.
 ///
 /// Timers and handlers are Swift tasks. They belong to no caller's task: an activity that begins
@@ -124,7 +132,7 @@ final class ActivityCenter: Sendable {
                 guard var entry = state.entries[number], !entry.isExpired else { return nil }
                 entry.isExpired = true
                 entry.timer.cancel()
-                entry.timer = after(Limits.activityHandlerSeconds) { $0.end(number) }
+                entry.timer = after(activityHandlerSeconds) { $0.end(number) }
                 state.entries[number] = entry
                 return (number, entry.onExpiration)
             }
@@ -149,7 +157,7 @@ final class ActivityCenter: Sendable {
     // MARK: - Machine
 
     private func delayMachine(reason name: String, _ state: inout State) {
-        state.lockTimer = after(Limits.delayLockSeconds) { $0.reportMissingLock(isKnown: false) }
+        state.lockTimer = after(delayLockSeconds) { $0.reportMissingLock(isKnown: false) }
         if state.watch == nil {
             // Without a thread for it, the timer reports that the lock is missing.
             state.watch = try? ConditionsWatch.start(
@@ -180,7 +188,7 @@ final class ActivityCenter: Sendable {
         switch event {
         case .willSleep(let permit), .willShutDown(let permit):
             // Without a lock the machine does not wait, and the handlers run at once.
-            let seconds = permit.seconds - min(Limits.activityMarginSeconds, permit.seconds / 2)
+            let seconds = permit.seconds - min(activityMarginSeconds, permit.seconds / 2)
             state.withLock { state in
                 guard !state.entries.isEmpty else { return permit.release() }
                 state.announcement?.timer.cancel()

@@ -1,6 +1,11 @@
 public import LonghaulCore
 internal import LonghaulPlatform
 
+/// Default duration of an activity.
+private let activitySeconds: Double = 30
+/// A name is shown by logind in one line.
+private let activityNameBytes = 200
+
 /// Work of limited length that should not be cut off by sleep or shutdown: a message that is being
 /// sent, a document that is being saved. The counterpart of UIKit's `beginBackgroundTask`.
 ///
@@ -24,7 +29,7 @@ public final class BackgroundActivity: Sendable {
     public let budget: Double
 
     /// The budget of an activity that says nothing else: 30 seconds.
-    public static let defaultBudget: Double = Limits.activitySeconds
+    public static let defaultBudget: Double = activitySeconds
 
     /// The one in whose operation the Swift task runs.
     @TaskLocal static var current: BackgroundActivity?
@@ -94,12 +99,12 @@ public final class BackgroundActivity: Sendable {
     public static var holdsSleepBack: Bool { ActivityCenter.shared.holdsSleepBack }
 
     private static func check(_ name: String, _ budget: Double) throws(LonghaulError) {
-        if name.isEmpty || name.utf8.count > Limits.activityNameBytes
+        if name.isEmpty || name.utf8.count > activityNameBytes
             || name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
         {
             throw LonghaulError(
                 .invalidRequest,
-                "an activity's name has 1 to \(Limits.activityNameBytes) bytes, none of them a"
+                "an activity's name has 1 to \(activityNameBytes) bytes, none of them a"
                     + " control character")
         }
         guard budget > 0, budget <= Limits.activitySecondsMaximum else {

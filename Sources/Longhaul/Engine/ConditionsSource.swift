@@ -4,6 +4,9 @@ internal import LonghaulStore
 internal import LonghaulPlatform
 internal import Synchronization
 
+/// A source of conditions that has not answered by then counts as missing until it does.
+private let engineConditionsSeconds: Double = 1
+
 /// The machine's conditions for an engine: looked at once, and listened to.
 final class ConditionsSource: ConditionsPort {
     private let queue: TransferQueue
@@ -81,7 +84,7 @@ final class ConditionsSource: ConditionsPort {
             return all
         }
         watch.setInterest(all)
-        return watch.read(within: Limits.engineConditionsSeconds)
+        return watch.read(within: engineConditionsSeconds)
     }
 
     func lookAgain() {

@@ -3,6 +3,11 @@ internal import LonghaulEngine
 internal import LonghaulStore
 internal import LonghaulPlatform
 
+/// Time for a service manager to start the engine.
+private let activationSeconds = 1.0
+/// Time that a background engine stays when idle.
+private let backgroundIdleSeconds = 10
+
 /// Starts the engine of a queue in another process, or settles the queue in this one.
 struct EngineStarter {
     private let queue: TransferQueue
@@ -29,7 +34,7 @@ struct EngineStarter {
             let pid = try BackgroundEngine.spawn(
                 executable: executable,
                 arguments: [
-                    "daemon", "--exit-when-idle", "\(Limits.backgroundIdleSeconds)s",
+                    "daemon", "--exit-when-idle", "\(backgroundIdleSeconds)s",
                     "--background",
                 ], environment: environment, log: log)
             BackgroundEngine.reap(pid)
@@ -53,7 +58,7 @@ struct EngineStarter {
     }
 
     private func waitForEngine() -> Bool {
-        let end = SystemClock.now().monotonic + Limits.activationSeconds
+        let end = SystemClock.now().monotonic + activationSeconds
         while SystemClock.now().monotonic < end {
             if queue.isEngineRunning { return true }
             ThreadSleep.seconds(0.01)

@@ -2,6 +2,11 @@ package import LonghaulPlatform
 package import LonghaulCore
 internal import Synchronization
 
+/// An embedded engine that failed is tried again after this pause, twice as long each time,…
+private let enginePauseMinimumSeconds: Double = 1
+/// …up to this one.
+private let enginePauseMaximumSeconds: Double = 60
+
 /// A thread that runs the engine in this process: for the sessions of a process as long as they
 /// want one, or for one run of a command.
 package final class EngineThread: Sendable {
@@ -137,7 +142,7 @@ package final class EngineThread: Sendable {
     // MARK: - The thread
 
     private func work() {
-        var pause = Limits.enginePauseMinimumSeconds
+        var pause = enginePauseMinimumSeconds
         while true {
             let outcome = Result { () throws(LonghaulError) in try runOnce() }
             let isStopping = state.withLock { state in
@@ -147,8 +152,8 @@ package final class EngineThread: Sendable {
             }
             if isStopping || !isPersistent { return }
             switch outcome {
-            case .success: pause = Limits.enginePauseMinimumSeconds
-            case .failure: pause = min(pause * 2, Limits.enginePauseMaximumSeconds)
+            case .success: pause = enginePauseMinimumSeconds
+            case .failure: pause = min(pause * 2, enginePauseMaximumSeconds)
             }
             _ = bell.take(within: pause)
             if state.withLock({ $0.isStopping }) { return }

@@ -3,6 +3,9 @@ internal import LonghaulEngine
 internal import LonghaulPlatform
 internal import Synchronization
 
+/// Least time between two reports of the number of transfers to the service manager.
+private let serviceStatusSeconds: Double = 2
+
 /// Tells the service manager how the engine does (sd_notify(3)).
 ///
 /// Signs of life come from the engine's own thread, after a turn, and only when the manager asked
@@ -57,7 +60,7 @@ final class SystemdNotifier: ServiceNotifier {
     /// Tells not every step of what comes and goes quickly, but always that nothing is left.
     private func sendStatus(_ active: Int, _ state: inout State, now: Instant) {
         guard active != state.shown else { return }
-        if active > 0, let last = state.shownAt, now < last + Limits.serviceStatusSeconds { return }
+        if active > 0, let last = state.shownAt, now < last + serviceStatusSeconds { return }
         state.shown = active
         state.shownAt = now
         if state.complaint == nil { notification.send([.status(Self.text(active))]) }

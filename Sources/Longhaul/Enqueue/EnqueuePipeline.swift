@@ -2,6 +2,9 @@ internal import LonghaulCore
 internal import LonghaulStore
 internal import LonghaulPlatform
 
+/// Batches between the two threads of an enqueue, which bounds the memory.
+private let enqueueBatchesMax = 8
+
 /// Records a long input with two threads: the caller's reads and checks the requests, another one
 /// inserts them, a few batches behind. Parsing and inserting cost about the same.
 struct EnqueuePipeline {
@@ -38,13 +41,13 @@ struct EnqueuePipeline {
         var underWay = 1
         var isAtEnd = false
         while true {
-            if !isAtEnd, underWay < Limits.enqueueBatchesMax {
+            if !isAtEnd, underWay < enqueueBatchesMax {
                 let batch = next()
                 isAtEnd = batch.isEmpty
                 requests.put([batch])
                 underWay += 1
             }
-            let mustWait = isAtEnd || underWay >= Limits.enqueueBatchesMax
+            let mustWait = isAtEnd || underWay >= enqueueBatchesMax
             for reply in replies.take(within: mustWait ? nil : 0) {
                 switch reply {
                 case .outcomes(let outcomes):

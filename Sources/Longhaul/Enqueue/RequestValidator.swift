@@ -2,6 +2,14 @@ internal import LonghaulCore
 internal import LonghaulStore
 internal import LonghaulPlatform
 
+/// Destinations in one directory that are inspected one by one; from this many on the
+/// directory's names are read at once.
+private let namesInspectedSingly = 256
+/// Directories whose check is remembered; a batch that goes to more checks again.
+private let checkedDirectoriesMax = 1024
+/// The longest path on Linux, in bytes: PATH_MAX without the terminating zero.
+private let pathBytesMaximum = 4095
+
 /// Checks requests before they are recorded. Facts about a directory are cached for the batch.
 struct RequestValidator {
     enum Verdict {
@@ -243,7 +251,7 @@ struct RequestValidator {
             place = CheckedDirectory(
                 mayHoldFiles: RequestValidator.exists(directory),
                 realPath: DiskSpace.realPath(directory), disk: DiskSpace.disk(of: directory))
-            if checked.count >= Limits.checkedDirectoriesMax { checked.removeAll() }
+            if checked.count >= checkedDirectoriesMax { checked.removeAll() }
             checked[ExactText(directory)] = place
         }
         let name = try fitted(wantedName, in: directory, isNamedByURL: isNamedByURL)
@@ -322,7 +330,7 @@ struct RequestValidator {
     /// Counts the suffix that the name carries while the file is fetched.
     private static func checkLength(ofPath path: String) throws(LonghaulError) {
         let length = path.utf8.count
-        let max = Limits.pathBytes - Limits.fileNameDecorationBytes
+        let max = pathBytesMaximum - Limits.fileNameDecorationBytes
         if length <= max { return }
         throw LonghaulError(
             .invalidRequest,
@@ -341,7 +349,7 @@ struct RequestValidator {
     private mutating func mayExist(_ name: String, in directory: String) -> Bool {
         if !filling.directory.isExactly(directory) { filling = (directory, 0, nil) }
         filling.inspected += 1
-        if filling.inspected == Limits.namesInspectedSingly {
+        if filling.inspected == namesInspectedSingly {
             filling.names = DirectoryNames(of: directory)
         }
         return filling.names?.contains(name) ?? true

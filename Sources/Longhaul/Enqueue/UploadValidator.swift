@@ -2,6 +2,9 @@ internal import LonghaulCore
 internal import LonghaulPlatform
 internal import LonghaulStore
 
+/// The sizes of parts that S3 takes (Amazon S3 User Guide, "Multipart upload limits").
+private let uploadPartBytes: ClosedRange<Int64> = 5 << 20...5 << 30
+
 /// Checks requests for uploads, and pins the version of the file.
 enum UploadValidator {
     /// Completes the URL: the file's name is appended to the URL of a directory. A request to S3
@@ -138,7 +141,7 @@ enum UploadValidator {
         }
         if let partSize = upload.partSize {
             let sizes =
-                upload.isSigned ? Limits.uploadPartBytes : Limits.uploadPieceBytes
+                upload.isSigned ? uploadPartBytes : Limits.uploadPieceBytes
             if !sizes.contains(partSize) {
                 throw LonghaulError(
                     .invalidRequest,

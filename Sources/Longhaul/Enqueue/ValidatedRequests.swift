@@ -1,6 +1,9 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
+/// Requests that are handed over together. A shorter input is recorded on the caller's thread.
+private let requestsPerBatch = 256
+
 /// A request on its way into the store, in the order of the requests.
 enum AdmittedRequest: Sendable {
     case insert(NewTransfer)
@@ -45,8 +48,8 @@ struct ValidatedRequests {
 
     mutating func batch(from next: () throws -> TransferRequest?) -> [AdmittedRequest] {
         var batch: [AdmittedRequest] = []
-        batch.reserveCapacity(Limits.requestsPerBatch)
-        while batch.count < Limits.requestsPerBatch, !isAtEnd {
+        batch.reserveCapacity(requestsPerBatch)
+        while batch.count < requestsPerBatch, !isAtEnd {
             do {
                 guard let request = try next() else {
                     isAtEnd = true

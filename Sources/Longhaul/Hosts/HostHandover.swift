@@ -3,6 +3,9 @@ package import LonghaulEngine
 package import LonghaulStore
 internal import LonghaulPlatform
 
+/// Events that are read at once when they are handed to a host.
+private let handoverEventsPerRead = 200
+
 /// Items that a launch hands over, and the process that gets them.
 package struct HostHandover {
     let queue: TransferQueue
@@ -109,7 +112,7 @@ package struct HostHandover {
             try append(line(need.transfer, isDelayed: need.isDelayed))
         }
         while true {
-            let events = try reader.next(page: Limits.handoverEventsPerRead, now: queue.now)
+            let events = try reader.next(page: handoverEventsPerRead, now: queue.now)
             if events.isEmpty { break }
             var text = JSONText(reservingBytes: events.count * 1024)
             for event in events {

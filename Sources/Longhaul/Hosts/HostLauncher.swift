@@ -4,6 +4,9 @@ internal import LonghaulStore
 internal import LonghaulPlatform
 internal import Synchronization
 
+/// Bytes kept of the output of a host: the last ones.
+private let launchOutputBytes = 16 << 10
+
 /// Starts hosts for the engine of this process. Its thread comes with the first one.
 final class HostLauncher: HostPort {
     let queue: TransferQueue
@@ -132,7 +135,7 @@ final class HostLauncher: HostPort {
         receive(
             .ended(
                 id.rawValue, log.end?.end ?? .unknown,
-                output: log.tail(atMost: Limits.launchOutputBytes),
+                output: log.tail(atMost: launchOutputBytes),
                 processorSeconds: log.end?.processorSeconds))
     }
 
@@ -195,7 +198,7 @@ final class HostLauncher: HostPort {
         state.withLock { state in
             if state.watch == nil, state.report != nil {
                 state.watch = try? HostsWatch(
-                    directory: queue.directory, keeping: Limits.launchOutputBytes
+                    directory: queue.directory, keeping: launchOutputBytes
                 ) { [weak self] in self?.receive($0) }
             }
             return state.watch

@@ -1,3 +1,6 @@
+/// Deeper nesting is refused: input from outside must not use up the stack.
+private let jsonDepthMax = 64
+
 /// Reads JSON (RFC 8259) strictly and keeps what it does not interpret exactly as it was written:
 /// numbers of any length, the order of keys. A decoder that builds values would lose both.
 package struct JSONScanner {
@@ -183,8 +186,8 @@ package struct JSONScanner {
     private mutating func open(_ mark: Unicode.Scalar, _ otherwise: String) throws {
         if !accept(mark) { throw problem(otherwise) }
         depth += 1
-        if depth > Limits.jsonDepthMax {
-            throw problem("more than \(Limits.jsonDepthMax) levels of nesting")
+        if depth > jsonDepthMax {
+            throw problem("more than \(jsonDepthMax) levels of nesting")
         }
     }
 

@@ -2,6 +2,9 @@ public import LonghaulCore
 internal import LonghaulPlatform
 internal import Synchronization
 
+/// Events that a follower reads at once.
+private let eventsPerRead = 500
+
 /// The event log from a cursor on, in order and without gaps, while it is read.
 public final class EventFollower: Sendable {
     private let queue: TransferQueue
@@ -53,7 +56,7 @@ public final class EventFollower: Sendable {
     private func page() throws(LonghaulError) -> [EventRecord] {
         let after = cursor.withLock { $0 }
         let found = try queue.events(
-            after: after, session: session, waitingOnly: waitingOnly, limit: Limits.eventsPerRead)
+            after: after, session: session, waitingOnly: waitingOnly, limit: eventsPerRead)
         if let last = found.last { cursor.withLock { $0 = last.sequence } }
         return found
     }

@@ -3,6 +3,9 @@ internal import LonghaulEngine
 internal import LonghaulStore
 internal import LonghaulPlatform
 
+/// Longest wait of a listing for the machine's conditions.
+private let viewConditionsSeconds: Double = 0.5
+
 /// Completes the store's facts with facts from elsewhere: the progress board, the machine's
 /// conditions, and whether any engine is there.
 struct LiveView {
@@ -193,7 +196,7 @@ final class MachineNow {
         if !hasLooked, !known.hasSeen(eligibility.interest) {
             hasLooked = true
             // Conditions that cannot be found out are unknown.
-            let own = (try? queue.conditions(within: Limits.viewConditionsSeconds)) ?? Conditions()
+            let own = (try? queue.conditions(within: viewConditionsSeconds)) ?? Conditions()
             known = known.completed(by: own)
         }
         return ConditionSnapshot(

@@ -1,6 +1,13 @@
 internal import LonghaulCore
 internal import LonghaulPlatform
 
+/// Fewest open files that `doctor` accepts: with fewer, hardly more than one transfer has its
+/// files and connections.
+private let doctorOpenFiles = 64
+/// A store written this much later than now shows a wrong clock: clocks are corrected by less
+/// every day.
+private let doctorClockSeconds: Double = 60
+
 /// Checks what Longhaul needs of the machine, besides the store.
 enum MachineDoctor {
     /// Newer than every store that may be met, and older than every right clock.
@@ -12,7 +19,7 @@ enum MachineDoctor {
         var problem: String?
         if now < firstDay {
             problem = "it shows \(shown): certificates and deadlines are judged by it"
-        } else if let newest, newest - now > Limits.doctorClockSeconds {
+        } else if let newest, newest - now > doctorClockSeconds {
             problem = "it shows \(shown), and the queue was written at \(RFC3339.format(newest))"
         }
         return DoctorFinding(
@@ -26,7 +33,7 @@ enum MachineDoctor {
     static func limits(openFiles: Int, fileBytes: UInt64?) -> DoctorFinding {
         var problems: [String] = []
         var fixes: [String] = []
-        if openFiles < Limits.doctorOpenFiles {
+        if openFiles < doctorOpenFiles {
             problems.append("only \(openFiles) files may be open at a time")
             fixes.append("`ulimit -n 1024`")
         }

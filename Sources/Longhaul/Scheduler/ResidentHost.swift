@@ -4,6 +4,9 @@ internal import LonghaulPlatform
 internal import LonghaulStore
 internal import Synchronization
 
+/// How soon a resident host reads a store again that could not be read.
+private let residentRetrySeconds: Double = 1
+
 /// A process of a host that runs by itself: what its host is handed comes to its handlers, one
 /// launch after the other.
 struct ResidentHost: Sendable {
@@ -76,7 +79,7 @@ struct ResidentHost: Sendable {
     }
 
     private func pause() async {
-        try? await Task.sleep(for: .seconds(Limits.residentRetrySeconds))
+        try? await Task.sleep(for: .seconds(residentRetrySeconds))
     }
 
     // MARK: - A launch

@@ -2,6 +2,9 @@ internal import LonghaulCore
 internal import LonghaulPlatform
 internal import LonghaulStore
 
+/// Interval of a task's check whether it is to stop, without a notification.
+private let deferralPollSeconds: Double = 1
+
 /// Reasons to stop a task at a good point, as they come up: the handler then saves its state and
 /// throws ``BackgroundTask/Deferred``. Ends after ``Reason/time``, which every expiration is told
 /// by although it cancels the Swift task of the handler. Where that is cancelled otherwise, it ends
@@ -61,7 +64,7 @@ public struct TaskDeferral: AsyncSequence, Sendable {
                 let wasLost = isLost
                 isLost = await requirements?.areLost() ?? false
                 if isLost, !wasLost { return .requirement }
-                let seconds = Swift.min(left, Limits.deferralPollSeconds)
+                let seconds = Swift.min(left, deferralPollSeconds)
                 do {
                     try await pause(atMost: seconds, since: edition)
                 } catch {

@@ -3,6 +3,9 @@ public import LonghaulCore
 internal import LonghaulStore
 internal import Synchronization
 
+/// Longest wait of a session that requires its own engine for a leaving one.
+private let engineTakeOverSeconds: Double = 2
+
 /// A named group of transfers that outlives the process: its requests are carried out by the
 /// engine, in this process or another, across crashes, reboots and network changes.
 ///
@@ -86,7 +89,7 @@ public final class BackgroundSession: Sendable {
         case .automatic: sharedStore.takeEngine()
         case .inProcess:
             sharedStore.takeEngine()
-            guard await isEngineHere(within: Limits.engineTakeOverSeconds) else {
+            guard await isEngineHere(within: engineTakeOverSeconds) else {
                 let failure = sharedStore.engineFailure
                 await sharedStore.dropEngine()
                 throw failure

@@ -3,6 +3,9 @@ internal import LonghaulStore
 internal import LonghaulPlatform
 internal import Synchronization
 
+/// Delay before an unreadable store is read again.
+private let inputRetrySeconds: Double = 1
+
 /// Asks a program for the input that transfers of its session wait for, each need once. Knows the
 /// session by name only, so that letting go of the session ends it.
 final class InputWatch: Sendable {
@@ -65,7 +68,7 @@ final class InputWatch: Sendable {
                     try queue.answer(need, with: reply)
                 }
             }
-            let pause = open == nil ? Limits.inputRetrySeconds : nil
+            let pause = open == nil ? inputRetrySeconds : nil
             if (try? await executor.changed(since: edition, within: pause)) == nil { return }
         }
     }

@@ -1,3 +1,6 @@
+/// Events of a session that are held in memory.
+private let sessionEventsPerRead = 128
+
 /// The events of a session: from the first that is not acknowledged, in order, then live,
 /// without an end. Each iteration begins at the first that is not acknowledged by then.
 ///
@@ -36,7 +39,7 @@ public struct SessionEvents: AsyncSequence, Sendable {
                 if let event = page.popFirst() { return event }
                 let edition = session.executor.edition
                 let read = try await session.readEvents(
-                    after: cursor, limit: Limits.sessionEventsPerRead)
+                    after: cursor, limit: sessionEventsPerRead)
                 cursor = read.last ?? cursor
                 page = read.events[...]
                 // All events read may have been for other sessions.

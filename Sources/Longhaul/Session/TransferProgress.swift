@@ -1,5 +1,8 @@
 public import LonghaulCore
 
+/// Least time between two values of a task's progress.
+private let progressSeconds = 0.1
+
 /// Progress of a transfer at one moment.
 public struct TransferProgress: Hashable, Sendable {
     /// Bytes that are there and count towards the file. Decreases only when the file has changed on
@@ -65,7 +68,7 @@ public struct ProgressUpdates: AsyncSequence, Sendable {
             let id = id
             // Values that follow each other at once are not worth a look each.
             if let lastGiven {
-                try await Task.sleep(until: lastGiven + .seconds(Limits.progressSeconds))
+                try await Task.sleep(until: lastGiven + .seconds(progressSeconds))
             }
             while true {
                 try Task.checkCancellation()
@@ -83,7 +86,7 @@ public struct ProgressUpdates: AsyncSequence, Sendable {
                 }
                 let isMoving = progress.state == .running
                 try await executor.changed(
-                    since: edition, within: isMoving ? Limits.progressSeconds : nil)
+                    since: edition, within: isMoving ? progressSeconds : nil)
             }
         }
     }

@@ -2,6 +2,9 @@ internal import LonghaulCore
 internal import LonghaulStore
 internal import LonghaulPlatform
 
+/// Ends of transfers that are read from the log at once.
+private let endsPerRead = 256
+
 /// Finds out which of the transfers that are waited for have ended, or wait for a word. It reads
 /// the event log and not the transfers: one new event among a thousand that are waited for costs
 /// one look.
@@ -38,7 +41,7 @@ struct EndWatch {
             if let log { read = log } else { read = try queue.store.events.last() }
             var candidates = log == nil ? waited : unseen.intersection(waited)
             while log != nil {
-                let ends = try queue.store.events.ends(after: read, limit: Limits.endsPerRead)
+                let ends = try queue.store.events.ends(after: read, limit: endsPerRead)
                 guard let last = ends.last else { break }
                 candidates.formUnion(waited.intersection(ends.ids))
                 read = last

@@ -2,6 +2,9 @@ internal import LonghaulCore
 internal import LonghaulPlatform
 internal import Synchronization
 
+/// Time for an engine to save everything when the process ends.
+private let engineExitSeconds: Double = 3
+
 /// The share of this process in one store, for all its sessions there: an executor, and while one
 /// of them wants it, readiness to be the engine.
 package final class SharedStore: Sendable {
@@ -124,7 +127,7 @@ package final class SharedStore: Sendable {
             open.values.compactMap { sharedStore in sharedStore.state.withLock { $0.engine } }
         }
         for thread in threads { thread.stop() }
-        for thread in threads { thread.leave(within: Limits.engineExitSeconds) }
+        for thread in threads { thread.leave(within: engineExitSeconds) }
     }
 
     // MARK: - Foreground transfers

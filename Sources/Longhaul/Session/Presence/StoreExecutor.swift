@@ -4,6 +4,9 @@ internal import LonghaulStore
 internal import LonghaulPlatform
 internal import Synchronization
 
+/// A reading of the progress board serves all tasks that ask within this time.
+private let boardValidSeconds = 0.05
+
 /// The asynchronous callers of this process meet one store here: a thread does their reads and
 /// writes, one after the other, and tells the waiters that the store has changed.
 ///
@@ -316,7 +319,7 @@ final class BoardGlance {
     /// Progress of each running fetch; empty when no engine runs.
     func read() -> [FetchID: BoardReader.Live] {
         let now = machine.now().monotonic
-        if let taken, now - taken < Limits.boardValidSeconds { return live }
+        if let taken, now - taken < boardValidSeconds { return live }
         let hasEngine = (try? EngineLock.isHeld(in: directory)) ?? false
         live = hasEngine ? BoardReader.live(in: directory) : [:]
         taken = now

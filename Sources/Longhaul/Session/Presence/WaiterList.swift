@@ -1,6 +1,10 @@
 internal import LonghaulCore
 internal import Synchronization
 
+/// Seconds of real time after which a launch of a simulated world, whose handlers have returned
+/// and whose tasks are not completed, has nothing more to do at a moment of it.
+private let simulatedGraceSeconds = 0.1
+
 /// Tasks that are suspended until a condition is true. Each may be cancelled at any time, even
 /// before it was suspended.
 struct WaiterList<Wait: Sendable, Value>: Sendable {
@@ -101,7 +105,7 @@ package final class SimulatedWaits: Sendable {
         state.withLock { state in
             if state.waits > 0 { return false }
             let quiet = (ContinuousClock.now - state.changedAt) / .seconds(1)
-            return state.openTasks == 0 || quiet < Limits.simulatedGraceSeconds
+            return state.openTasks == 0 || quiet < simulatedGraceSeconds
         }
     }
 
