@@ -3,6 +3,11 @@ internal import LonghaulCore
 internal import LonghaulEngine
 internal import LonghaulStore
 
+/// Seconds of real time that a host of a simulated world may compute at one moment of it.
+private let simulatedPatienceSeconds: Double = 60
+/// Turns of an engine at one moment of a simulated world.
+private let simulatedTurns = 100_000
+
 /// Passing of time.
 extension SimulatedWorld {
     /// Lets the seconds pass: all due events happen, in their order. With 0, the ones due at this
@@ -37,7 +42,7 @@ extension SimulatedWorld {
         repeat {
             if try isTurnDue() {
                 turns += 1
-                if turns > Limits.simulatedTurns {
+                if turns > simulatedTurns {
                     throw LonghaulError(.internal, "the engine does not come to rest")
                 }
                 try turn()
@@ -102,7 +107,7 @@ extension SimulatedWorld {
 
     /// Waits until the running hosts wait for the world, or there is something for the engine.
     private func letHostsCompute() async throws {
-        let end = ContinuousClock.now + .seconds(Limits.simulatedPatienceSeconds)
+        let end = ContinuousClock.now + .seconds(simulatedPatienceSeconds)
         var looks = 0
         while hosts.areComputing {
             if try isTurnDue() { return }

@@ -1,6 +1,9 @@
 internal import LonghaulCore
 internal import LonghaulPlatform
 
+/// Copies that are made and synced together.
+private let copiesPerBatch = 8
+
 /// Copies a whole part file for the transfers that share it. A few copies per batch: one sync
 /// serves a batch, and a transfer that has its copy continues while the next ones are made.
 struct FileCopier {
@@ -18,8 +21,8 @@ struct FileCopier {
             return FileWorkers.Work(key: DiskQueue.locating.key(guess), disk: guess) {
                 let device = device(of: directory)
                 workers.submit(
-                    stride(from: 0, to: orders.count, by: Limits.copiesPerBatch).map { start in
-                        let batch = Array(orders[start...].prefix(Limits.copiesPerBatch))
+                    stride(from: 0, to: orders.count, by: copiesPerBatch).map { start in
+                        let batch = Array(orders[start...].prefix(copiesPerBatch))
                         return FileWorkers.Work(
                             key: DiskQueue.copying.key(device), disk: device
                         ) {

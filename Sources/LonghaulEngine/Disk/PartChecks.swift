@@ -1,6 +1,12 @@
 internal import LonghaulCore
 internal import LonghaulPlatform
 
+/// Smallest file that is searched for missing bytes in the middle.
+private let holeLookBytes: Int64 = 64 << 10
+/// A hole begins with the first block that is all zeros; those before it are no longer than
+/// this, or than the file system says that a block is.
+private let holeMarginBytes: Int64 = 128 << 10
+
 /// Checks that a part file still has the bytes written to it. All checks read synced bytes.
 enum PartChecks {
     /// A file that was truncated while it was written soon has its old length again, with zeros in
@@ -8,9 +14,9 @@ enum PartChecks {
     /// with the first block of zeros, so the file is cut off well before it, and the next attempt
     /// fetches the missing bytes.
     static func gap(in part: PartFile, before length: Int64) throws(SystemFailure) -> LocalFault? {
-        guard length >= Limits.holeLookBytes, let hole = part.firstHole, hole < length
+        guard length >= holeLookBytes, let hole = part.firstHole, hole < length
         else { return nil }
-        let end = max(0, hole - max(try part.blockSize(), Limits.holeMarginBytes))
+        let end = max(0, hole - max(try part.blockSize(), holeMarginBytes))
         assert(end <= hole, "a file is never made longer")
         try part.truncate(to: end)
         return LocalFault(cutOff: part.path, at: end)

@@ -1,6 +1,9 @@
 internal import LonghaulCore
 internal import LonghaulPlatform
 
+/// How long a server may take to delete its data of a cancelled upload.
+private let uploadAbortSeconds: Double = 10
+
 /// Performs the effects of a commit, in their order. It decides nothing and waits for nothing.
 struct EffectPerformer {
     let files: any FilePort
@@ -150,8 +153,8 @@ struct EffectPerformer {
             ownConnection: exchange.purpose == .whole && !exchange.body.mayRepeat)
         let takesAway = target.descriptor < 0
         if takesAway {
-            settings.stallTimeout = min(settings.stallTimeout, Limits.uploadAbortSeconds)
-            settings.connectTimeout = Limits.uploadAbortSeconds
+            settings.stallTimeout = min(settings.stallTimeout, uploadAbortSeconds)
+            settings.connectTimeout = uploadAbortSeconds
         }
         var request = SegmentRequest(
             key: ask.key, url: exchange.url, headers: headers, connection: settings,

@@ -1,6 +1,13 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
+/// Seconds from one pass of the retention to the next.
+private let retentionCheckSeconds: Double = 600
+/// Events that one transaction deletes.
+private let eventsForgottenAtOnce = 2_000
+/// Transfers that one transaction deletes, or whose bytes it drops.
+private let transfersForgottenAtOnce = 500
+
 /// Deletes events, bytes and transfers whose time is over, every few minutes, in a turn that takes
 /// place anyway.
 struct RetentionPass {
@@ -11,7 +18,7 @@ struct RetentionPass {
     /// Returns the part files to delete. If the store cannot be written, the next pass tries again.
     mutating func run(_ writer: StoreWriter, now: Moment) throws(LonghaulError) -> [OrphanedPart] {
         if writer.retryAt != nil || dueAt.map({ $0 > now.monotonic }) ?? false { return [] }
-        dueAt = now.monotonic + Limits.retentionCheckSeconds
+        dueAt = now.monotonic + retentionCheckSeconds
         var parts: [OrphanedPart] = []
         var isMore = false
         do throws(LonghaulError) {
@@ -30,8 +37,8 @@ struct RetentionPass {
     private func forget(
         _ tx: borrowing EngineTransaction, _ parts: inout [OrphanedPart], now: Timestamp
     ) throws -> Bool {
-        let events = Limits.eventsForgottenAtOnce
-        let transfers = Limits.transfersForgottenAtOnce
+        let events = eventsForgottenAtOnce
+        let transfers = transfersForgottenAtOnce
         let rows = tx.retention
         try rows.forgetSentFiles(now: now)
         let acknowledged = try rows.forgetEvents(

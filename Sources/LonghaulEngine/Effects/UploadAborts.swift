@@ -1,6 +1,9 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
+/// Requests at the same time that delete abandoned uploads.
+private let uploadAbortsAtOnce = 4
+
 /// Deletes abandoned uploads at servers. An attempt is recorded before its request is sent, its
 /// success afterwards: the next engine repeats a request that a crash interrupted.
 struct UploadAborts {
@@ -59,7 +62,7 @@ struct UploadAborts {
         guard isDue, retryAt.map({ $0 <= now.monotonic }) ?? true else { return [] }
         // The next engine asks again.
         if isLeaving { answered = [] }
-        let limit = isLeaving ? 0 : Limits.uploadAbortsAtOnce - active.count - answered.count
+        let limit = isLeaving ? 0 : uploadAbortsAtOnce - active.count - answered.count
         var begun: [AbandonedUpload] = []
         var next: Timestamp?
         do throws(LonghaulError) {
@@ -90,7 +93,7 @@ struct UploadAborts {
     func wakeAt(now: Moment) -> Instant? {
         if let retryAt { return retryAt }
         // Another abort begins when a request ends and leaves a place.
-        if active.count >= Limits.uploadAbortsAtOnce { return nil }
+        if active.count >= uploadAbortsAtOnce { return nil }
         return isStale ? now.monotonic : dueAt.map { now.monotonic + max(0, $0 - now.wall) }
     }
 }

@@ -1,5 +1,13 @@
 internal import LonghaulCore
 
+/// Serials of requests that each start of a fetch reserves.
+private let serialsPerFetch: Int64 = 1 << 20
+/// After a disk was found full, each transfer checks for room for so long: longer than it takes
+/// until the transfer that found it full checks again.
+private let spaceIsShortSeconds = 2 * Limits.storageCheckSeconds
+/// Share of the limit for all transfers, from which on it counts as used up.
+private let usedRateShare = 0.8
+
 /// The fetches in memory: on the wire, or on their way to or from it. A reference: decisions read
 /// the table while a transaction is open, and a copy of it for each turn would cost O(n).
 final class ActiveFetches {
@@ -40,7 +48,7 @@ final class ActiveFetches {
 
     /// Serials of one fetch never repeat in this process, however often it is started.
     func takeSerials() -> Int64 {
-        defer { nextSerial += Limits.serialsPerFetch }
+        defer { nextSerial += serialsPerFetch }
         return nextSerial
     }
 
@@ -112,13 +120,13 @@ final class ActiveFetches {
     var areHeldBack: Bool {
         guard let totalRate else { return false }
         let rate = byID.values.reduce(0) { $0 + $1.rate.bytesPerSecond }
-        return rate >= Limits.usedRateShare * Double(totalRate)
+        return rate >= usedRateShare * Double(totalRate)
     }
 
     // MARK: - Full disks
 
     func foundDiskFull(at now: Instant) {
-        spaceIsShortUntil = now + Limits.spaceIsShortSeconds
+        spaceIsShortUntil = now + spaceIsShortSeconds
     }
 
     func isSpaceShort(at now: Instant) -> Bool { spaceIsShortUntil.map { now < $0 } ?? false }

@@ -1,6 +1,11 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
+/// Rows of each kind that one transaction reads to apply intents.
+private let intentsPerTransaction = Limits.newcomersPerTransaction
+/// Waiting transfers whose pauses may end early at once; transfers that are due come first.
+private let pausesEndedAtOnce = 10_000
+
 /// Applies clients' intents to the rows of transfers. Writes through the transaction; consequences
 /// in memory are in ``TurnChanges``.
 struct IntentApplier {
@@ -34,8 +39,8 @@ struct IntentApplier {
         // Admitted before any transfer leaves: a newcomer may continue with the bytes of one that
         // leaves.
         if facts.admitsNewcomers { try sharing.admitNewcomers(tx, &changes) }
-        let ids = try tx.inbox.removeFirst(limit: Limits.intentsPerTransaction)
-        if ids.count == Limits.intentsPerTransaction { changes.isIncomplete = true }
+        let ids = try tx.inbox.removeFirst(limit: intentsPerTransaction)
+        if ids.count == intentsPerTransaction { changes.isIncomplete = true }
         for id in ids {
             guard try !postpone(id, tx, &changes), let work = try tx.transfers.work(id)
             else { continue }
@@ -44,14 +49,14 @@ struct IntentApplier {
                 work, in: entry.map { sharing.sharedFetch($0, changes) })
             try write(decision, work, entry, tx, &changes)
         }
-        let questions = try tx.questions.askHosts(now.wall, limit: Limits.intentsPerTransaction)
+        let questions = try tx.questions.askHosts(now.wall, limit: intentsPerTransaction)
         // No further than hosts were asked: a later transfer may have to be asked about first.
         let promoted = try tx.timers.promoteDue(
-            now.wall, limit: Limits.intentsPerTransaction - questions)
+            now.wall, limit: intentsPerTransaction - questions)
         let isMoreExpired = try expire(tx, &changes)
         let waivers = PreferenceWaivers(origins: origins, now: now.wall)
-        let areMoreWaived = try waivers.apply(tx, limit: Limits.intentsPerTransaction)
-        if areMoreWaived || questions + promoted == Limits.intentsPerTransaction || isMoreExpired {
+        let areMoreWaived = try waivers.apply(tx, limit: intentsPerTransaction)
+        if areMoreWaived || questions + promoted == intentsPerTransaction || isMoreExpired {
             changes.isIncomplete = true
         }
         changes.departing = Set(changes.departures.filter { !$0.1.goesBack }.map(\.0))
@@ -60,14 +65,14 @@ struct IntentApplier {
     /// Pauses whose reason has gone, or whose clock.
     private func endPauses(_ tx: borrowing EngineTransaction) throws {
         if facts.clockWentBack || facts.isFirst {
-            let limit = facts.clockWentBack ? nil : Limits.pausesEndedAtOnce
+            let limit = facts.clockWentBack ? nil : pausesEndedAtOnce
             try tx.timers.resumePauses(now: now.wall, limit: limit)
         }
         if facts.isFirst {
-            try tx.timers.endWaits(for: .storage, at: now.wall, limit: Limits.pausesEndedAtOnce)
+            try tx.timers.endWaits(for: .storage, at: now.wall, limit: pausesEndedAtOnce)
         }
         if let moment = facts.networkBackAt {
-            try tx.timers.endWaits(for: .backoff, at: moment, limit: Limits.pausesEndedAtOnce)
+            try tx.timers.endWaits(for: .backoff, at: moment, limit: pausesEndedAtOnce)
             try tx.origins.endCoolDowns(at: moment)
         }
     }
@@ -77,7 +82,7 @@ struct IntentApplier {
         _ tx: borrowing EngineTransaction, _ changes: inout TurnChanges
     ) throws -> Bool {
         // Active ones that are still leaving are found again, and must not hide others.
-        let limit = Limits.intentsPerTransaction + fetches.count
+        let limit = intentsPerTransaction + fetches.count
         let expired = try tx.timers.expired(now.wall, limit: limit)
         for id in expired {
             guard try !postpone(id, tx, &changes), let work = try tx.transfers.work(id)

@@ -3,6 +3,14 @@ internal import LonghaulStore
 internal import LonghaulPlatform
 internal import Synchronization
 
+/// An engine that ends before copies nothing meanwhile.
+private let firstCopySeconds: Double = 2
+/// How often it is checked whether a copy is due; a copy that failed for want of room is tried
+/// again.
+private let copyCheckSeconds: Double = 3600
+/// A store up to this size is copied by an engine that leaves before its first check.
+private let copiedAtEndBytes: Int64 = 4 << 20
+
 /// Has the store copied on a separate thread when the last copy is a day old.
 final class DailyCopy {
     private let store: Store
@@ -19,12 +27,12 @@ final class DailyCopy {
 
     init(of store: Store, now: Instant) {
         self.store = store
-        nextLook = now + Limits.firstCopySeconds
+        nextLook = now + firstCopySeconds
     }
 
     func copyIfDue(now: Moment) {
         guard now.monotonic >= nextLook, !isBusy.value.load(ordering: .acquiring) else { return }
-        nextLook = now.monotonic + Limits.copyCheckSeconds
+        nextLook = now.monotonic + copyCheckSeconds
         looksMade += 1
         guard (try? StoreCopy.isDue(of: store, now: now.wall)) == true else { return }
         isBusy.value.store(true, ordering: .relaxed)
@@ -48,7 +56,7 @@ final class DailyCopy {
         thread = nil
         guard !isHurried, looksMade == 0 else { return }
         let (directory, now) = (store.location.directory, SystemClock.now().wall)
-        if StoreCopy.size(directory: directory) <= Limits.copiedAtEndBytes,
+        if StoreCopy.size(directory: directory) <= copiedAtEndBytes,
             (try? StoreCopy.isDue(of: store, now: now)) == true
         {
             try? StoreCopy.make(directory: directory, now: now) { true }

@@ -1,5 +1,11 @@
 internal import LonghaulCore
 
+/// Back-offs up to this are waited out by an engine that leaves when nothing can start.
+private let drainWaitSeconds: Double = 60
+/// Such an engine leaves after so long without gain: of many servers that are down one is
+/// always to be asked again within the minute. Two back-offs of a minute fit.
+private let drainInVainSeconds: Double = 120
+
 /// How long an engine without a box waits while only back-offs are left.
 struct DrainTimeout {
     /// The counters that show progress.
@@ -26,8 +32,8 @@ struct DrainTimeout {
             self.gain = gain
         }
         guard let next = outcome.nextReady else { return true }
-        let most = Limits.drainWaitSeconds
-        let end = gainedAt + Limits.drainInVainSeconds
+        let most = drainWaitSeconds
+        let end = gainedAt + drainInVainSeconds
         if let other = outcome.nextReadyBesidesStorage, other - now.wall <= most {
             fullSince = nil
             return now.monotonic + (other - now.wall) > end

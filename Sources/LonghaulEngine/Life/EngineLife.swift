@@ -1,6 +1,13 @@
 internal import LonghaulCore
 internal import LonghaulPlatform
 
+/// Several tries of a writer that waits.
+private let writerYieldMinimumSeconds: Double = 0.02
+/// Longest gap between turns that work off a backlog.
+private let writerYieldMaximumSeconds: Double = 0.2
+/// The share of a turn's time reserved for other writers.
+private let writerYieldShare: Double = 0.125
+
 /// The work of an engine's thread beside its turns: set the total rate by the time of day, tell a
 /// service manager how the engine does, keep room for the store's log, and save everything before
 /// the machine sleeps.
@@ -116,8 +123,8 @@ enum WriterYield {
 
     static func seconds(afterTurnOf seconds: Double) -> Double {
         min(
-            max(Limits.writerYieldMinimumSeconds, seconds * Limits.writerYieldShare),
-            Limits.writerYieldMaximumSeconds)
+            max(writerYieldMinimumSeconds, seconds * writerYieldShare),
+            writerYieldMaximumSeconds)
     }
 
     static func leave(after outcome: TurnOutcome, begun: Moment) {

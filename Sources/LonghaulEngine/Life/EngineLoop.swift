@@ -3,6 +3,10 @@ package import LonghaulStore
 package import LonghaulPlatform
 package import LonghaulTransport
 
+/// Open files kept for the store, the board, the lock, directories and the engine's wake-ups.
+/// Half of the process's other open files are for part files, a quarter for connections.
+private let openFilesOfItsOwn = 24
+
 /// The engine with its threads: the lease, the ports to the real world, a mailbox, and turns until
 /// its stop conditions end it.
 package final class EngineLoop: Sendable {
@@ -189,7 +193,7 @@ package final class EngineLoop: Sendable {
 
     /// The number of files that the process may open beside the engine's own files.
     private static var openFilesLeft: Int {
-        max(0, OwnProcess.openFilesMax - Limits.openFilesOfItsOwn)
+        max(0, OwnProcess.openFilesMax - openFilesOfItsOwn)
     }
 
     /// While requests wait in the transport, messages gather for a moment: the wire cannot run dry

@@ -1,6 +1,12 @@
 internal import LonghaulCore
 internal import LonghaulPlatform
 
+/// Bytes must move for this long before sleep is inhibited: a transfer without unsaved bytes is
+/// no reason, and neither are many short transfers of small files.
+private let inhibitAfterSeconds: Double = 1
+/// Longest suspension where no event tells that the machine is awake again.
+private let suspendedMaximumSeconds: Double = 60
+
 /// Saves everything before the machine sleeps or goes down, and lets it wait for that.
 struct SleepInhibitor {
     /// Held until everything is saved.
@@ -38,7 +44,7 @@ struct SleepInhibitor {
                 permit?.release()
                 permit = nil
             }
-            let end = since + Limits.suspendedMaximumSeconds
+            let end = since + suspendedMaximumSeconds
             if now.monotonic < end { return end }
             wakeUp(engine, now: now)
             // Transfers that may start again need another turn.
@@ -49,13 +55,13 @@ struct SleepInhibitor {
         } else if busySince == nil {
             busySince = now.monotonic
         }
-        let attends = busySince.map { now.monotonic >= $0 + Limits.inhibitAfterSeconds } ?? false
+        let attends = busySince.map { now.monotonic >= $0 + inhibitAfterSeconds } ?? false
         if attends != isAttending {
             isAttending = attends
             conditions.attend(attends)
         }
         guard let busySince, !attends else { return nil }
-        return busySince + Limits.inhibitAfterSeconds
+        return busySince + inhibitAfterSeconds
     }
 
     /// Lets an unused machine go to sleep, or keeps it from that.

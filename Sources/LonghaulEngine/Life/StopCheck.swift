@@ -1,6 +1,12 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
+/// An engine that leaves when nothing can start stays for a host that is due within this time.
+/// Less than the delay after a failed host: that one is for a later run.
+private let hostDueSeconds: Double = 30
+/// An engine that leaves when idle stays for a host that is due within this time.
+private let hostWaitedForSeconds: Double = 900
+
 /// Compares the engine's totals with its stop conditions.
 struct StopCheck {
     let stopConditions: StopConditions
@@ -42,7 +48,7 @@ struct StopCheck {
         if let seconds = stopConditions.exitWhenIdle {
             if outcome.isDrained, outcome.nextReady == nil, !outcome.waitsForConditions,
                 !outcome.hosts.hasPendingTasks,
-                !isHostDue(outcome, within: Limits.hostWaitedForSeconds, now: now)
+                !isHostDue(outcome, within: hostWaitedForSeconds, now: now)
             {
                 // Fulfilled, as far as possible. Work that came since the turn is seen by the next
                 // one, which always precedes the engine's end.
@@ -72,7 +78,7 @@ struct StopCheck {
         _ engine: Engine, _ outcome: TurnOutcome, _ store: Store, now: Moment
     ) throws(LonghaulError) -> Bool {
         guard outcome.isDrained else { return false }
-        if isHostDue(outcome, within: Limits.hostDueSeconds, now: now) { return false }
+        if isHostDue(outcome, within: hostDueSeconds, now: now) { return false }
         guard let next = outcome.nextReady else { return true }
         if let seconds = stopConditions.maxSeconds {
             return now.monotonic + (next - now.wall) > started + seconds

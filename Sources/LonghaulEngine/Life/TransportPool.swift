@@ -2,10 +2,14 @@ internal import LonghaulCore
 internal import LonghaulPlatform
 internal import LonghaulTransport
 
+/// Transports, one for each file system, so that a slow disk holds up its own files only;
+/// further file systems share them.
+private let transports = 4
+
 /// ``WirePort`` on libcurl, created with the first request: an engine that only waits for its
 /// moment has neither libcurl in memory nor a thread for it. Used by the engine's thread alone.
 ///
-/// Each target file system has its own transport, up to ``Limits/transports``: bodies are written
+/// Each target file system has its own transport, up to `transports`: bodies are written
 /// on the transport's thread, and a file system that hangs (a network's, a frozen one) delays its
 /// own downloads only. Discretionary requests have separate transports, whose threads have a low
 /// priority. All share one budget of connections and rate.
@@ -110,7 +114,7 @@ final class TransportPool: WirePort, @unchecked Sendable {
         if let line = lines.first(where: { $0.purpose == purpose }) { return line.transport }
         if lines.isEmpty { return try add(purpose) }
         let alike = lines.filter { $0.purpose.isBackground == purpose.isBackground }
-        if alike.count < Limits.transports, let added = try? add(purpose) { return added }
+        if alike.count < transports, let added = try? add(purpose) { return added }
         let some = alike.isEmpty ? lines : alike
         return some[Int(purpose.device % UInt64(some.count))].transport
     }

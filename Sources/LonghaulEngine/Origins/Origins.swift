@@ -1,6 +1,9 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
+/// Origins kept in memory; the store keeps them all.
+private let originsInMemory = 1024
+
 /// The engine's memory of origins: health, rate, free places. A reference: fetches, plans and
 /// intents read it, and a copy of its tables for each of them would cost more than the decision.
 final class Origins {
@@ -26,7 +29,7 @@ final class Origins {
 
     /// Called before a plan and not within one: a plan relies on the sites that it has loaded.
     func evictUnused(besides inUse: () -> Set<String>) {
-        if sites.count < Limits.originsInMemory { return }
+        if sites.count < originsInMemory { return }
         let names = inUse()
         sites = sites.filter { names.contains($0.key) }
     }

@@ -1,5 +1,14 @@
 internal import LonghaulCore
 
+/// Waiting transfers that the engine holds in memory; the rest stay in the store.
+private let lookAhead = 256
+/// How long a transfer that was made ready may wait for its connection.
+private let surplusSeconds: Double = 1
+/// Requests that wait in the transport: enough to keep it busy for a moment without the engine.
+private let busyRequests = 32
+/// Rows of the queue that a plan reads beyond its places while transfers are prefetched.
+private let rowsBeyondPlaces = 32
+
 /// How many transfers are made ready before the wire has a place for them, where files end faster
 /// than the next could be started and opened in between. See ``PrefetchRate``.
 struct Prefetch {
@@ -50,11 +59,11 @@ struct Prefetch {
             surplusCheckAt = nil
             return []
         }
-        let checkAt = surplusCheckAt ?? now.monotonic + Limits.surplusSeconds
+        let checkAt = surplusCheckAt ?? now.monotonic + surplusSeconds
         surplusCheckAt = checkAt
         guard checkAt <= now.monotonic else { return [] }
-        surplusCheckAt = now.monotonic + Limits.surplusSeconds
-        let since = now.monotonic + -Limits.surplusSeconds
+        surplusCheckAt = now.monotonic + surplusSeconds
+        let since = now.monotonic + -surplusSeconds
         return fetches.all.filter { ready(at: $0.site, limits, now: now) > 0 }
             .compactMap { $0.machine.unanswered(since: since) }
             .sorted { $0.fetch < $1.fetch }
@@ -76,8 +85,8 @@ struct Prefetch {
     /// turn.
     func isWellAhead(_ origins: Origins, now: Moment) -> Bool {
         origins.all.contains { site in
-            site.held.places >= Limits.busyRequests
-                && site.pace.prefetched(at: now.monotonic) >= Limits.busyRequests
+            site.held.places >= busyRequests
+                && site.pace.prefetched(at: now.monotonic) >= busyRequests
         }
     }
 
@@ -96,6 +105,6 @@ struct Prefetch {
             isAny = true
             places += max(0, share.granted - share.ready)
         }
-        return isAny ? min(Limits.lookAhead, places + Limits.rowsBeyondPlaces) : Limits.lookAhead
+        return isAny ? min(lookAhead, places + rowsBeyondPlaces) : lookAhead
     }
 }

@@ -1,5 +1,9 @@
 package import LonghaulCore
 
+/// Transactions of one turn. Each round needs a cause; the bound is for a cause that would feed
+/// itself.
+private let roundsPerTurn = 8
+
 extension Engine {
     /// Runs a turn: fold the inputs into the machines, commit, perform. Throws only when the engine
     /// must end: the lease is lost, or the store is gone.
@@ -13,7 +17,7 @@ extension Engine {
         if let due = schedule.due.wake, due <= now.wall { intents.isDue = true }
         // Decisions of a commit feed machines again, whose writes are committed next. Each round
         // needs a cause; the bound is for a cause that would feed itself.
-        for _ in 0..<Limits.roundsPerTurn {
+        for _ in 0..<roundsPerTurn {
             effects.sendBatches()
             let mustCommit = !pending.isEmpty || intents.isDue || mustPlan(now: now)
             guard mustCommit, writer.isReady(at: now.monotonic) else { break }
