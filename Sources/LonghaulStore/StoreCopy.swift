@@ -7,6 +7,15 @@ internal import Glibc
 internal import Musl
 #endif
 
+/// Copies are made daily.
+private let copyIntervalSeconds: Double = 24 * 3600
+/// Pages of 4 KiB that are copied before the engine is asked again whether to continue: 1 MiB.
+private let copyStepPages: Int32 = 256
+/// Rows that are looked through for credentials at a time.
+private let copyRowsAtOnce = 1000
+/// Bytes that the disk must have left beside the copy.
+private let copySpareBytes: Int64 = 64 << 20
+
 /// The two latest daily copies of the store. An engine makes them while it works; a repair puts one
 /// in the place of a damaged store.
 package enum StoreCopy {
@@ -16,7 +25,7 @@ package enum StoreCopy {
         let path = store.location.copy(1)
         guard let status = FileStatus.of(path) else { return true }
         // A copy dated in the future was made before the clock was set back.
-        guard abs(now - status.modified) < Limits.copyIntervalSeconds else { return true }
+        guard abs(now - status.modified) < copyIntervalSeconds else { return true }
         let origin: String? = try? Connection(path: path, readOnly: true)
             .value("SELECT storeID FROM lease")
         return try store.lease.info().storeID != origin
@@ -74,7 +83,7 @@ package enum StoreCopy {
 
     private static func hasRoom(_ location: StoreLocation) -> Bool {
         let size = size(directory: location.directory)
-        return ReserveFile.free(at: location.directory).map { $0 - size >= Limits.copySpareBytes }
+        return ReserveFile.free(at: location.directory).map { $0 - size >= copySpareBytes }
             ?? false
     }
 
@@ -88,7 +97,7 @@ package enum StoreCopy {
         do {
             try store.snapshot { source in
                 _ = try source.value("SELECT epoch FROM lease") as Int64?
-                try source.copy(into: target, pages: Limits.copyStepPages) {
+                try source.copy(into: target, pages: copyStepPages) {
                     // A backlog of unwritten pages would hold up the sync of the next commit.
                     try FileSwap.sync(path)
                     if !goesOn() {
@@ -129,7 +138,7 @@ package enum StoreCopy {
             """
             SELECT id, options FROM \(table) WHERE id > ?1 AND \
             (instr(options, '"user"') > 0 OR instr(options, '"headers"') > 0) ORDER BY id LIMIT ?2
-            """, id, Limits.copyRowsAtOnce
+            """, id, copyRowsAtOnce
         ) { ($0[0] as Int64, TransferOptions(stored: $0[1])) }
         for (id, options) in rows {
             guard let options, options.upload != nil else { continue }

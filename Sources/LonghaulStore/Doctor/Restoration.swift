@@ -53,7 +53,7 @@ enum Restoration {
             """, Limits.restoredNumbersSkipped, ByteRanges().description)
     }
 
-    /// Raises ids, event numbers and the lease's epoch far above all that were given.
+    /// Raises ids, event numbers and the lease's epoch far above all given ones.
     private static func skipNumbers(_ connection: Connection) throws {
         for table in ["transfer", "fetch", "event", "session", "origin", "host", "launch"] {
             let last = try connection.lastID(in: table)

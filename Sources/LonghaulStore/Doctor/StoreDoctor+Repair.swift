@@ -6,6 +6,9 @@ internal import Glibc
 internal import Musl
 #endif
 
+/// A store with fewer free pages is not rewritten.
+private let shrinkLeastFreePages: Int64 = 1_000
+
 /// The results of a repair.
 package struct RepairReport: Hashable, Sendable {
     /// The path that the damaged file was moved to. `nil`: the file was sound, and only the points
@@ -19,14 +22,14 @@ package struct RepairReport: Hashable, Sendable {
     package var nextTransfer: Int64?
     /// The corrections, as texts for people.
     package var mended: [String] = []
-    /// All that the store held is gone.
+    /// The store is empty.
     package var isTotalLoss: Bool { movedTo != nil && restored == nil }
 }
 
 extension StoreDoctor {
     /// Repairs the store in `directory`: corrects modes and removes stray rows. A damaged file is
     /// moved to `queue.sqlite.damaged-N` and never overwritten. The newest sound copy takes its
-    /// place (``StoreCopy``), or an empty store if there is none. `nil` when there is neither a
+    /// place (``StoreCopy``), or an empty store without a copy. `nil` when there is neither a
     /// store nor a copy.
     ///
     /// The caller holds the engine's lock. Transactions of other processes that have the file open
@@ -53,7 +56,7 @@ extension StoreDoctor {
         return report
     }
 
-    /// When the newest copy was made; `nil` = there is none.
+    /// When the newest copy was made; `nil`: no copy exists.
     static func newestCopy(_ location: StoreLocation) -> Timestamp? {
         (1...Limits.copiesKept).lazy
             .compactMap { FileStatus.of(location.copy($0))?.modified }.first
@@ -170,7 +173,7 @@ extension StoreDoctor {
                 try number("page_count"), try number("freelist_count"), try number("page_size")
             )
         }
-        guard size.free >= Limits.shrinkLeastFreePages, size.free > size.pages / 2 else { return 0 }
+        guard size.free >= shrinkLeastFreePages, size.free > size.pages / 2 else { return 0 }
         do {
             try store.access { connection in
                 try connection.run("VACUUM")
@@ -188,11 +191,11 @@ extension StoreDoctor {
 private struct StrayRepair: ConnectionRows {
     let connection: Connection
 
-    /// Repairs stray rows, and counts the tally anew.
+    /// Repairs stray rows, and counts the tally again.
     func removeStrays() throws {
         try connection.run("DELETE FROM \(Stray.fetches)")
         try connection.run("DELETE FROM \(Stray.attempts)")
-        // The bytes of a transfer are unknown without its fetch: it starts anew.
+        // The bytes of a transfer are unknown without its fetch: it starts from zero.
         try connection.run(
             """
             UPDATE transfer SET fetchID = NULL, phase = CASE WHEN ended THEN phase ELSE 0 END, \

@@ -1,5 +1,8 @@
 package import LonghaulCore
 
+/// Faults that SQLite is asked to name.
+private let faultsNamed = 10
+
 /// Checks a store, and repairs it.
 package enum StoreDoctor {
     static let repairHint = "run `longhaul doctor --repair`"
@@ -50,7 +53,7 @@ package enum StoreDoctor {
                 DoctorFinding(
                     check: "store", ok: true,
                     detail: "\(location.database), version \(try store.version())"))
-            let faults = try store.faults(limit: Limits.faultsNamed)
+            let faults = try store.faults(limit: faultsNamed)
             findings.append(
                 faults.isEmpty
                     ? DoctorFinding(check: "integrity", ok: true, detail: "the file is sound")

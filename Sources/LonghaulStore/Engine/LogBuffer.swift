@@ -1,5 +1,8 @@
 internal import LonghaulCore
 
+/// Attempts that are kept of each transfer.
+private let attemptsKept = 20
+
 /// The additions of an engine's transaction to the logs. They are not read before the commit, so
 /// they are inserted at its end, many rows to a statement.
 final class LogBuffer {
@@ -16,12 +19,12 @@ final class LogBuffer {
 
     func insert(_ connection: Connection) throws {
         try events.flush(connection)
-        let crowded = attempts.rows.filter { $0.outcome.number > Limits.attemptsKept }
+        let crowded = attempts.rows.filter { $0.outcome.number > attemptsKept }
         try attempts.flush(connection)
         for row in crowded {
             try connection.run(
                 "DELETE FROM attempt WHERE transferID = ?1 AND serial <= ?2", row.transfer,
-                row.outcome.number - Limits.attemptsKept)
+                row.outcome.number - attemptsKept)
         }
     }
 }

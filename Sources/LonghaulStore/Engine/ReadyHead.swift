@@ -1,5 +1,10 @@
 package import LonghaulCore
 
+/// A deadline this near is found wherever its transfer stands in the queue; at most this many
+/// are.
+private let nearDeadlineSeconds: Double = 3600
+private let nearDeadlinesMax = 64
+
 /// How much of the queue the engine reads at once.
 package struct ReadyLimits: Hashable, Sendable {
     /// Rows in all.
@@ -218,7 +223,7 @@ package struct ReadyQueue {
             """
             SELECT id FROM transfer INDEXED BY transferDeadline WHERE ended = 0 \
             AND want IN (0, 1) AND deadline < ?1 ORDER BY deadline LIMIT ?2
-            """, search.now + Limits.nearDeadlineSeconds, Limits.nearDeadlinesMax)
+            """, search.now + nearDeadlineSeconds, nearDeadlinesMax)
         let urgent = try rows(of: near, limit: near.count, limits, &search)
         let taken = Set(urgent.map(\.id))
         let moved = places.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)

@@ -1,5 +1,9 @@
 package import LonghaulCore
 
+/// How long the store knows that a file was sent, and of how many files.
+private let sentFileSeconds: Double = 366 * 86_400
+private let sentFilesMax = 1_000_000
+
 /// Finds and deletes expired rows of the queue.
 package struct RetentionRows {
     let connection: Connection
@@ -45,7 +49,7 @@ package struct RetentionRows {
     /// Deletes the oldest records of files that were sent.
     package func forgetSentFiles(now: Timestamp) throws {
         try SentFileRows(connection).forget(
-            before: now + -Limits.sentFileSeconds, keeping: Limits.sentFilesMax)
+            before: now + -sentFileSeconds, keeping: sentFilesMax)
     }
 
     package func forget(_ id: TransferID, now: Timestamp) throws -> [OrphanedPart] {

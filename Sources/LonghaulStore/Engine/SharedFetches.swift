@@ -1,5 +1,8 @@
 package import LonghaulCore
 
+/// Completed transfers with an equal request whose files are considered for reuse.
+private let finishedLookedAt = 4
+
 extension KeptFile {
     private enum Column: Int32, StoredColumn {
         case path, fileDevice, fileInode, fileBirth, bytesTotal, finishedAt, fileValidator
@@ -163,7 +166,7 @@ package struct SharedFetches {
             SELECT id FROM transfer INDEXED BY transferKept WHERE identityKey = ?1 \
             AND phase = 3 AND fileValidator IS NOT NULL AND fileInode IS NOT NULL \
             ORDER BY id DESC LIMIT ?2
-            """, work.identityKey, Limits.finishedLookedAt)
+            """, work.identityKey, finishedLookedAt)
         if ids.isEmpty { return nil }
         let identity = FetchIdentity(work.request)
         for id in ids {

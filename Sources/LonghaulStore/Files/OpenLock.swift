@@ -6,6 +6,10 @@ internal import Glibc
 internal import Musl
 #endif
 
+/// How long an opener waits while another process makes or migrates the store.
+private let openLockSeconds: Double = 30
+private let openLockPauseMicroseconds: UInt32 = 5_000
+
 /// The lock under which a store is created, migrated and repaired. The kernel owns it, so it cannot
 /// go stale, and no child inherits it.
 struct OpenLock: ~Copyable {
@@ -23,14 +27,14 @@ struct OpenLock: ~Copyable {
                 _ = Glibc.close(descriptor)
                 throw StoreFailure.system("lock", path, errno: code)
             }
-            guard waited < Limits.openLockSeconds else {
+            guard waited < openLockSeconds else {
                 _ = Glibc.close(descriptor)
                 throw StoreFailure.unavailable(
                     "another process has been creating or upgrading the queue for"
                         + " \(Int(waited)) s (\(path) is locked); try again", retryable: true)
             }
-            usleep(Limits.openLockPauseMicroseconds)
-            waited += Double(Limits.openLockPauseMicroseconds) / 1e6
+            usleep(openLockPauseMicroseconds)
+            waited += Double(openLockPauseMicroseconds) / 1e6
         }
         // A umask may have removed permissions that the next opener needs.
         _ = fchmod(descriptor, 0o600)

@@ -6,6 +6,13 @@ internal import Glibc
 internal import Musl
 #endif
 
+/// The index of the log takes 32 KiB; the rest is a log of some twenty changes.
+private let reserveFileBytes: Int64 = 262_144
+/// The index and a few changes.
+private let reserveLeastFreeBytes: Int64 = 65_536
+/// A disk with less than this free gets no such file.
+private let reserveComfortBytes: Int64 = 8 * reserveFileBytes
+
 /// A file beside the store that holds room on the disk. Even a read needs a log and its index. When
 /// other programs have filled the disk, this file is deleted, and `list`, `cancel` and `remove`
 /// work in the room that it held.
@@ -22,7 +29,7 @@ final class ReserveFile: Sendable {
 
     /// True if the free space may be too small for SQLite's files.
     static func isShort(at path: String) -> Bool {
-        free(at: path).map { $0 < Limits.reserveFileBytes } ?? false
+        free(at: path).map { $0 < reserveFileBytes } ?? false
     }
 
     /// Called before the store is opened. An index that is there already belongs to an open
@@ -46,9 +53,9 @@ final class ReserveFile: Sendable {
     /// Called after the store was opened. Creates the file if it is missing and the disk has plenty
     /// of room.
     func keep() {
-        if isGivenUp || FileStatus.of(path)?.size == Limits.reserveFileBytes { return }
-        if let free = Self.free(at: location.directory), free >= Limits.reserveComfortBytes {
-            make(Limits.reserveFileBytes)
+        if isGivenUp || FileStatus.of(path)?.size == reserveFileBytes { return }
+        if let free = Self.free(at: location.directory), free >= reserveComfortBytes {
+            make(reserveFileBytes)
         }
     }
 
@@ -57,11 +64,11 @@ final class ReserveFile: Sendable {
     func takeBack() {
         guard isGivenUp else { return }
         isGivenUp = false
-        if make(Limits.reserveFileBytes) { return }
+        if make(reserveFileBytes) { return }
         commit()
-        var bytes = Limits.reserveFileBytes
-        while bytes >= Limits.reserveLeastFreeBytes, !make(bytes) {
-            bytes -= Limits.reserveLeastFreeBytes / 2
+        var bytes = reserveFileBytes
+        while bytes >= reserveLeastFreeBytes, !make(bytes) {
+            bytes -= reserveLeastFreeBytes / 2
         }
     }
 

@@ -1,5 +1,14 @@
 package import LonghaulCore
 
+/// How long an ended transfer counts as recent.
+private let recentlyEndedSeconds: Double = 86_400
+/// Transfers that a list shows by default.
+package let listedTransfers = 50
+/// Transfers that one snapshot of an iteration over all of them holds.
+private let transfersPerSnapshot = 500
+/// Scans that are merged into a list; with more of them all rows are read.
+private let mergedScans = 64
+
 /// The transfers as clients see them.
 package struct TransferReader {
     let store: Store
@@ -43,11 +52,11 @@ package struct TransferReader {
                 let streams = try TransferScans(connection).streams(
                     session: session, states: states)
                 let ids =
-                    streams.count > Limits.mergedScans
+                    streams.count > mergedScans
                     ? try TransferScans(connection).newest(
-                        below: bound, limit: Limits.transfersPerSnapshot)
+                        below: bound, limit: transfersPerSnapshot)
                     : try TransferScans(connection).newest(
-                        of: streams, below: bound, limit: Limits.transfersPerSnapshot)
+                        of: streams, below: bound, limit: transfersPerSnapshot)
                 return (
                     ids.last,
                     try ids.compactMap { try TransferRows(connection).transfer($0, now: now) }
@@ -157,7 +166,7 @@ private struct TransferLists: ConnectionRows {
         var ids = try scans.newest(of: live, below: .max, limit: filter.limit)
         let room = filter.limit - ids.count
         if room > 0 {
-            let since = now + -Limits.recentlyEndedSeconds
+            let since = now + -recentlyEndedSeconds
             ids += try recent(session: filter.session, since: since, limit: room)
             ids.sort(by: >)
         }
@@ -195,7 +204,7 @@ package struct ListQuery: Hashable, Sendable {
     /// - Parameter states: `nil` = the recent ones.
     package init(
         states: Set<TransferState>? = nil, session: String? = nil,
-        limit: Int = Limits.listedTransfers, below: TransferID? = nil
+        limit: Int = listedTransfers, below: TransferID? = nil
     ) {
         selection = states.map { .states($0, below: below) } ?? .recent
         self.session = session

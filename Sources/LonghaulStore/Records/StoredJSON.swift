@@ -1,5 +1,8 @@
 internal import FoundationEssentials
 internal import LonghaulCore
+
+/// Texts of options that are kept as values.
+private let storedOptionsKept = 64
 private import Synchronization
 
 /// Values that the store keeps as one JSON text.
@@ -57,7 +60,7 @@ extension TransferOptions {
         }
         guard let options = TransferOptions.decode(text) else { return nil }
         TransferOptions.read.withLock {
-            if $0.count == Limits.storedOptionsKept { $0 = [:] }
+            if $0.count == storedOptionsKept { $0 = [:] }
             $0[ExactText(text)] = options
         }
         self = options

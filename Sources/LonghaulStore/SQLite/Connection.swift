@@ -7,6 +7,12 @@ internal import Glibc
 internal import Musl
 #endif
 
+/// The first pauses are short: most transactions end within milliseconds.
+private let busyShortPauses = 10
+private let busyShortPauseMicroseconds: UInt32 = 1_000
+/// Less than the gap that a long writer leaves for others: see `WriterYield`.
+private let busyPauseMicroseconds: UInt32 = 4_000
+
 /// How durable a commit must be before its call returns.
 package enum Durability: Sendable {
     /// On the disk when the call returns (`synchronous=FULL`): wants, terminal states, events,
@@ -227,8 +233,8 @@ final class BusyHandler: Sendable {
         if tries == 0 { since = now }
         if now - since >= seconds { return false }
         usleep(
-            tries < Limits.busyShortPauses
-                ? Limits.busyShortPauseMicroseconds : Limits.busyPauseMicroseconds)
+            tries < busyShortPauses
+                ? busyShortPauseMicroseconds : busyPauseMicroseconds)
         return true
     }
 

@@ -1,5 +1,9 @@
 internal import LonghaulCore
 
+/// Prepared statements of one connection, more than the module has texts. Beyond it all are
+/// forgotten.
+private let preparedStatements = 512
+
 /// The prepared statements of one connection, found by the address of their text.
 ///
 /// Hashing and comparing a whole text costs as much as a short statement. A literal has one address
@@ -27,7 +31,7 @@ final class PreparedStatements {
         if let place, let known = places[place] { return known.statement }
         let statement = try texts[text] ?? prepare(text, on: database)
         if let place {
-            if places.count == Limits.preparedStatements { places = [:] }
+            if places.count == preparedStatements { places = [:] }
             places[place] = Entry(statement: statement, text: text)
         }
         return statement
@@ -40,7 +44,7 @@ final class PreparedStatements {
     }
 
     private func prepare(_ text: String, on database: OpaquePointer) throws -> Prepared {
-        if texts.count == Limits.preparedStatements { texts = [:] }
+        if texts.count == preparedStatements { texts = [:] }
         let statement = try Prepared(database, text, isKept: true)
         texts[text] = statement
         return statement

@@ -1,5 +1,8 @@
 internal import LonghaulCore
 
+/// New transfers that go in with one statement.
+private let rowsPerInsertion = 100
+
 /// New transfers that are not inserted yet; look-ups search them as well.
 struct InsertBuffer {
     struct Row {
@@ -26,7 +29,7 @@ struct InsertBuffer {
     mutating func append(_ row: Row) -> Bool {
         batch.append(row)
         keys.insert(row.new.reservation.key)
-        return batch.rows.count == Limits.rowsPerInsertion
+        return batch.rows.count == rowsPerInsertion
     }
 
     func holds(identity key: Int64) -> Bool { batch.rows.contains { $0.identityKey == key } }
@@ -57,7 +60,7 @@ extension InsertBuffer.Row: BatchedRow {
         case uploadIdentity, uploadVersion
     }
 
-    static let insertion = RowInsertion<Column>([Limits.rowsPerInsertion], into: "transfer")
+    static let insertion = RowInsertion<Column>([rowsPerInsertion], into: "transfer")
 
     func bind(to row: RowParameters<Column>) {
         let request = new.request

@@ -1,5 +1,11 @@
 package import LonghaulCore
 
+/// Names of sessions, origins and numbered files that one insertion keeps; others are read
+/// again.
+private let rememberedNames = 4096
+/// Numbers that `rename` tries for one name.
+private let numberedNames = 1_000_000
+
 /// Records transfers one by one inside one transaction, in bounded memory regardless of their
 /// number.
 ///
@@ -241,13 +247,13 @@ package final class TransferInserter {
     ) throws -> NewTransfer {
         let path = new.path
         var number = nextNumbers[ExactText(path)] ?? 1
-        while number <= Limits.numberedNames {
+        while number <= numberedNames {
             let candidate = numberedPath(path, number)
             let realCandidate = new.realPath.map { numberedPath($0, number) }
             let reservation = Reservation(realCandidate ?? candidate)
             number += 1
             if try holder(of: reservation) == nil, !isTaken(candidate) {
-                if nextNumbers.count >= Limits.rememberedNames { nextNumbers.removeAll() }
+                if nextNumbers.count >= rememberedNames { nextNumbers.removeAll() }
                 nextNumbers[ExactText(path)] = number
                 return new.moved(to: candidate, realPath: realCandidate)
             }
@@ -372,7 +378,7 @@ private struct OriginCache {
     var last: (name: String, id: Int64, isLoopback: Bool) = ("", 0, false)
 
     mutating func remember(_ name: String, _ id: Int64) {
-        if ids.count >= Limits.rememberedNames { ids.removeAll() }
+        if ids.count >= rememberedNames { ids.removeAll() }
         ids[name] = id
         last = (name, id, Loopback.isLoopback(origin: name))
     }
@@ -384,7 +390,7 @@ private struct SessionCache {
     var last = (name: "", row: SessionRow(id: 0))
 
     mutating func remember(_ name: String, _ row: SessionRow) {
-        if rows.count >= Limits.rememberedNames { rows.removeAll() }
+        if rows.count >= rememberedNames { rows.removeAll() }
         rows[ExactText(name)] = row
     }
 }

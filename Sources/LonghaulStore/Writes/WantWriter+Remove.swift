@@ -1,5 +1,8 @@
 package import LonghaulCore
 
+/// Ended transfers that one transaction removes.
+private let cleanedPerTransaction = 5_000
+
 /// The outcome for one transfer that was to be removed.
 package enum RemovalOutcome: Hashable, Sendable {
     /// Removed. Its part files, if it had any, are the caller's to delete.
@@ -46,11 +49,11 @@ extension WantWriter {
         while true {
             let (count, parts) = try store.write(.durable) { connection in
                 try EndedTransfers(connection).clean(
-                    endedBefore: moment, limit: Limits.cleanedPerTransaction, now: now)
+                    endedBefore: moment, limit: cleanedPerTransaction, now: now)
             }
             if !parts.isEmpty { try forget(body(parts)) }
             total += count
-            if count < Limits.cleanedPerTransaction { return total }
+            if count < cleanedPerTransaction { return total }
         }
     }
 

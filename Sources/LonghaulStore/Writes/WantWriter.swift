@@ -1,5 +1,8 @@
 package import LonghaulCore
 
+/// Transfers whose wants one transaction changes.
+private let changesPerTransaction = 10_000
+
 /// Writes the wants of clients: new transfers, and changes of existing ones.
 package struct WantWriter {
     let store: Store
@@ -30,7 +33,7 @@ package struct WantWriter {
         var rearmed: [ExactText: TransferID] = [:]
         var start = 0
         while start < ids.count {
-            let end = min(start + Limits.changesPerTransaction, ids.count)
+            let end = min(start + changesPerTransaction, ids.count)
             outcomes += try store.write(.durable) { connection in
                 try ids[start..<end].map { id in
                     if !isNamed, change == .retry,
