@@ -151,7 +151,7 @@ import Testing
         }
         // The file of the definition is one of them.
         let single = names.filter { name in files.count { $0.contains(name) } == 2 }
-        #expect(single.count <= 300, "\(single.count) bounds of one file in Limits: \(single)")
+        #expect(single.count <= 35, "\(single.count) bounds of one file in Limits: \(single)")
     }
 }
 

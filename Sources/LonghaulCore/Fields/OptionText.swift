@@ -1,3 +1,6 @@
+/// Characters of a refused value that are shown; a line may be a megabyte long.
+private let quotedCharacters = 200
+
 /// The context in which typed values are resolved.
 package struct InputContext: Sendable {
     package var now: Timestamp
@@ -134,8 +137,8 @@ package enum OptionText {
         } catch {
             let place = name.map { "\($0): " } ?? ""
             var url = shown(refused: text)
-            if url.count > Limits.quotedCharacters {
-                url = url.prefix(Limits.quotedCharacters) + "…"
+            if url.count > quotedCharacters {
+                url = url.prefix(quotedCharacters) + "…"
             }
             url = TerminalText.shown(url)
             switch error {

@@ -1,3 +1,6 @@
+/// The longest spread: less than the days before the present one that are searched for windows.
+private let spreadMaximumSeconds: Double = 7 * 86_400
+
 /// The table. Its order is that of the keys in JSON and of the options in `--help`.
 extension RequestField {
     package static let all: [RequestField] = Array(
@@ -41,7 +44,7 @@ extension RequestField {
                 "Start at a random moment, fixed for the transfer, within this of when it may"),
             configured: duration,
             check: {
-                (0...Limits.spreadMaximumSeconds).contains($0) ? nil : "a spread is 0s to 7d"
+                (0...spreadMaximumSeconds).contains($0) ? nil : "a spread is 0s to 7d"
             }),
         RequestField(
             "after", .options(\.after), Form.transfers, [.setting, .printed], label: "After",

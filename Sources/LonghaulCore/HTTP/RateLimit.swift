@@ -1,3 +1,6 @@
+/// While a server's rate limit leaves fewer requests than this, they are spread over the time.
+private let rateLimitSpreadBelow = 10
+
 /// A quota that a server states in the field `RateLimit`, with its unit from `RateLimit-Policy`
 /// (draft-ietf-httpapi-ratelimit-headers).
 struct RateLimit: Hashable {
@@ -10,7 +13,7 @@ struct RateLimit: Hashable {
     /// remains, and an equal part of it for each request while few remain.
     var pause: Double {
         if remaining == 0 { return resetsIn }
-        return remaining < Limits.rateLimitSpreadBelow ? resetsIn / Double(remaining + 1) : 0
+        return remaining < rateLimitSpreadBelow ? resetsIn / Double(remaining + 1) : 0
     }
 }
 

@@ -1,3 +1,6 @@
+/// A longer ETag or Last-Modified pins nothing: it would only bloat the store.
+private let validatorBytes = 1024
+
 extension Validator {
     /// Reads from a response the validator of the version that it belongs to.
     ///
@@ -12,7 +15,7 @@ extension Validator {
         self.init()
         length = head.representationLength(start: 0)
         if let value = head.headers.single("Last-Modified"), !value.isEmpty,
-            value.utf8.count <= Limits.validatorBytes
+            value.utf8.count <= validatorBytes
         {
             lastModified = value
         }
@@ -20,7 +23,7 @@ extension Validator {
         case .ftp, .sftp: return
         case .http: break
         }
-        if let value = head.headers.single("ETag"), value.utf8.count <= Limits.validatorBytes,
+        if let value = head.headers.single("ETag"), value.utf8.count <= validatorBytes,
             EntityTag(value) != nil
         {
             etag = value

@@ -1,3 +1,6 @@
+/// The bytes of a line that cron runs (MAX_COMMAND of Vixie's cron).
+private let cronCommandBytes = 998
+
 /// The lines in a user's crontab that are ours, between two marks that name the queue.
 package struct CronBlock: Hashable, Sendable {
     package enum Problem: Error, Hashable {
@@ -28,7 +31,7 @@ package struct CronBlock: Hashable, Sendable {
         if ([queue, command].contains { $0.utf8.contains(UInt8(ascii: "\n")) }) {
             throw .lineBreak
         }
-        if command.utf8.count > Limits.cronCommandBytes { throw .lineTooLong }
+        if command.utf8.count > cronCommandBytes { throw .lineTooLong }
         self.queue = queue
         text = """
             \(CronBlock.begin(queue))

@@ -38,9 +38,8 @@ package struct FetchState: Hashable, Sendable {
     package var proposedName: String?
     /// The server sent a content coding although identity was asked for; kept as it came, and said.
     package var contentCoding: String?
-    /// The path under which the whole, durable file may stand: it is about to be, or was, renamed
-    /// to that. Committed before the rename, so that a successor knows where to look; `nil` again
-    /// once the file was found under the part's name.
+    /// The path that the whole, durable file is about to be, or was, renamed to. Committed before
+    /// the rename, for a successor; `nil` again once the file was found under the part's name.
     package var publication: String?
     /// Facts that the server gave about the representation, where the request asks to keep them.
     package var response: TransferResponse? {
@@ -56,8 +55,8 @@ package struct FetchState: Hashable, Sendable {
         get { keptUpload?.value }
         set { keptUpload = newValue.map(CopyOnWrite.init) }
     }
-    /// Transfer that leads the fetch; `nil` = the fetch has never been shared. Read here; written
-    /// where the leader changes, and not with the rest.
+    /// Transfer that leads the fetch; `nil`: never shared. Written where the leader changes, not
+    /// with the rest.
     package var leader: TransferID?
     /// Most fetches have neither: a state is copied at every step, and these would double it.
     private var keptResponse: CopyOnWrite<TransferResponse>?

@@ -31,8 +31,8 @@ package struct KeptFile: Hashable, Sendable {
         isOfAnother = true
     }
 
-    /// The question whether its version is still the current one (RFC 9110 §13.1). `nil` where only
-    /// a weak validator is known: that the meaning is the same says nothing of the bytes.
+    /// Header fields that ask for another version only (RFC 9110 §13.1). `nil` for a weak
+    /// validator, which does not prove that the bytes are the same.
     package var condition: HeaderFields? {
         var fields = HeaderFields()
         if let etag = validator.etag, !etag.hasPrefix("W/") {

@@ -1,3 +1,8 @@
+/// Failures in a row that cool an origin down for all its transfers.
+private let originFailures = 3
+/// The weight of a new measurement of an origin's throughput against the remembered rate.
+private let originRateWeight = 0.3
+
 /// Knowledge about an origin (scheme, host, port). Shared by all its transfers and kept in the
 /// store.
 package struct OriginMemory: Hashable, Sendable {
@@ -41,7 +46,7 @@ extension OriginMemory {
         guard let rate else { return }
         assert(rate >= 0, "a throughput is not negative")
         let old = bytesPerSecond ?? rate
-        bytesPerSecond = old + (rate - old) * Limits.originRateWeight
+        bytesPerSecond = old + (rate - old) * originRateWeight
     }
 }
 
@@ -59,7 +64,7 @@ extension OriginMemory {
         // away for a moment fails all its requests.
         if !isCooling(at: now) {
             failures += 1
-            let step = failure.asksForPause ? failures : failures - Limits.originFailures + 1
+            let step = failure.asksForPause ? failures : failures - originFailures + 1
             if step > 0 {
                 cool(until: now + BackOff.seconds(afterFailures: step, using: &random), now: now)
             }

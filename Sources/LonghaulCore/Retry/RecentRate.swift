@@ -1,3 +1,8 @@
+/// After a pause of this length between two samples the measurement of a source restarts.
+private let rateGapSeconds: Double = 10
+/// A source is left for another one that was faster by this factor.
+private let fasterSourceFactor: Double = 4
+
 /// Measures the throughput of the last ``Limits/slowSourceSeconds``. Pure.
 struct RecentRate: Sendable {
     private struct Mark {
@@ -13,7 +18,7 @@ struct RecentRate: Sendable {
     mutating func measure(received: Int64, at now: Instant) -> Double? {
         if let last = marks.last {
             let pause = now - last.at
-            if pause > Limits.rateGapSeconds || received < last.received { marks = [] }
+            if pause > rateGapSeconds || received < last.received { marks = [] }
             if pause < 1 { return nil }
         }
         marks.append(Mark(at: now, received: received))
@@ -42,7 +47,7 @@ enum SourceSpeed: Hashable, Sendable {
     ///     not be asked now.
     static func judge(rate: Double, floor: Int64?, others: [Int: Double]) -> SourceSpeed {
         let best = others.max { ($0.value, $1.key) < ($1.value, $0.key) }
-        if let best, best.value >= rate * Limits.fasterSourceFactor { return .leave(for: best.key) }
+        if let best, best.value >= rate * fasterSourceFactor { return .leave(for: best.key) }
         return floor.map { rate < Double($0) } == true ? .tooSlow : .keep
     }
 }

@@ -1,3 +1,6 @@
+/// Refusals of the same credentials by an origin, after which no other transfer asks with them.
+private let refusalsOfCredentials = 3
+
 /// The credentials of a transfer at its origin. Equal ones are refused alike.
 package struct Credentials: Hashable, Sendable {
     private var user: String?
@@ -51,7 +54,7 @@ package struct RefusedCredentials: Sendable {
     package mutating func refused(_ credentials: Credentials, saying message: String) -> Bool {
         let count = (refusals[credentials]?.count ?? 0) + 1
         refusals[credentials] = (count, message)
-        return count == Limits.refusalsOfCredentials
+        return count == refusalsOfCredentials
     }
 
     package mutating func accepted(_ credentials: Credentials) {
@@ -64,7 +67,7 @@ package struct RefusedCredentials: Sendable {
     /// Why a transfer is not to ask with these; `nil` = it may.
     package func obstacle(to credentials: Credentials) -> String? {
         guard let (count, message) = refusals[credentials],
-            count >= Limits.refusalsOfCredentials
+            count >= refusalsOfCredentials
         else { return nil }
         let (what, _) = LonghaulError(.unauthorized, message).parts
         return "\(what), \(count) times with the same credentials; correct them with `set` or in "

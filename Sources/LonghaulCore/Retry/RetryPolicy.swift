@@ -1,3 +1,9 @@
+/// A gain is this many more bytes, or a percent of the file.
+private let gainBytes: Int64 = 1 << 20
+/// After a pause that a server asked for, others go first: one that was refused may be refused
+/// again.
+private let afterPauseSeconds = 1.0...3.0
+
 /// Decides the next state of a transfer whose attempt failed.
 package enum RetryPolicy {
     package enum Verdict: Hashable, Sendable {
@@ -45,7 +51,7 @@ package enum RetryPolicy {
     package static func isGain(_ bytes: Int64, of total: Int64?) -> Bool {
         assert(total ?? 0 >= 0, "a length is not negative")
         let percent = total.map { max(1, $0 / 100) } ?? .max
-        return bytes >= min(Limits.gainBytes, percent)
+        return bytes >= min(gainBytes, percent)
     }
 
     /// - Parameter deadline: A back-off that would outlast it takes half of the remaining time. If
@@ -78,7 +84,7 @@ package enum RetryPolicy {
         }
         // A server's requested pause is a minimum (RFC 9110 §10.2.3).
         if let requested = failure.retryAfter {
-            let others = Double.random(in: Limits.afterPauseSeconds, using: &random)
+            let others = Double.random(in: afterPauseSeconds, using: &random)
             wait = max(wait, min(requested + others, Limits.retryAfterMaximumSeconds))
         }
         let next = now + wait

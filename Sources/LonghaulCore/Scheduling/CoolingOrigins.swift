@@ -1,3 +1,6 @@
+/// Cooling origins that are held in memory; further ones are read each time.
+private let coolingOriginsMax = 1 << 16
+
 /// Origins that are known to cool down, by their ids in the store. A read of the queue passes over
 /// neighbouring ids at once: thousands of servers that are down are not read one by one each time
 /// that a place becomes free. Only the process that changes the memory of origins can keep it.
@@ -19,7 +22,7 @@ package struct CoolingOrigins: Hashable, Sendable {
         assert(index == 0 || entries[index - 1].id < id, "entries are in order of their ids")
         if index < entries.count, entries[index].id == id {
             entries[index].until = until
-        } else if entries.count < Limits.coolingOriginsMax {
+        } else if entries.count < coolingOriginsMax {
             entries.insert(Entry(id: id, until: until), at: index)
         }
     }

@@ -5,6 +5,13 @@
 /// opened than there are connections: the wire never waits, and the work is done in batches. Where
 /// transfers take long, none is prefetched.
 package struct PrefetchRate: Hashable, Sendable {
+    /// The requests of prefetched transfers go out within about this time.
+    package static let horizonSeconds: Double = 0.05
+    package static let aheadMax = 512
+    /// Ends at the same reading of the clock count as this far apart.
+    static let leastSeconds: Double = 0.002
+    static let aheadPerEnd = 4
+
     /// The last ends, in order; bounded by ``aheadMax``.
     private var ends: [Instant] = []
     private var next = 0

@@ -1,3 +1,7 @@
+/// Places that discretionary transfers leave free, so that a transfer that is asked for now
+/// need not wait for them.
+private let reservedTransfers = 2
+
 package struct SchedulerLimits: Hashable, Codable, Sendable {
     package var running = Limits.runningTransfers
     /// Connections to one origin over HTTP/1.1, FTP and SFTP.
@@ -5,7 +9,7 @@ package struct SchedulerLimits: Hashable, Codable, Sendable {
     /// Streams to one origin over HTTP/2.
     package var perHTTP2Origin = Limits.streamsPerOrigin
     /// Places that discretionary transfers leave to the others.
-    package var reserved = Limits.reservedTransfers
+    package var reserved = reservedTransfers
 
     package init() {}
 

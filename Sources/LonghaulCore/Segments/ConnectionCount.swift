@@ -1,3 +1,20 @@
+/// Connections are added only while the last ones raised the throughput by this part,…
+private let worthwhileGain = 0.15
+/// …and below this many bytes per second: 2 Gbit/s and more come from a nearby server.
+private let fastEnough: Double = 256 * 1024 * 1024
+/// While others of its file have no work left, a connection is given up after this much
+/// silence,…
+private let silenceSeconds: Double = 4
+/// …and after this multiple of the longest pause of any of them.
+private let silencePauses: Double = 2
+/// Pause after a refused connection before one more than have worked is tried. The pause
+/// doubles each time that the connection is refused again.
+private let anotherConnectionSeconds: Double = 10
+private let anotherConnectionMaximumSeconds: Double = 600
+/// How long a number of connections is watched. Over long distances slow start takes longer and
+/// looks like a gain: several connections help there.
+private let splitWatchSeconds: Double = 0.5
+
 /// The number of concurrent connections that a server lets a fetch have, as far as it has shown: a
 /// refused connection is neither asked for again at once nor given up for good. A value that
 /// records outcomes; the same outcomes give the same answers.
@@ -5,7 +22,7 @@ package struct ConnectionCeiling: Hashable, Sendable {
     /// `nil` = none was refused.
     package private(set) var allowed: Int?
     /// How long no more than that are tried.
-    private var patience = Limits.anotherConnectionSeconds
+    private var patience = anotherConnectionSeconds
     /// A connection more than have worked is allowed, and has not been had yet.
     private var isTrial = false
     private var since = Instant(nanoseconds: 0)
@@ -15,7 +32,7 @@ package struct ConnectionCeiling: Hashable, Sendable {
     package init() {}
 
     package mutating func refused(beside working: Int, held: Int64, now: Instant) {
-        if isTrial { patience = min(2 * patience, Limits.anotherConnectionMaximumSeconds) }
+        if isTrial { patience = min(2 * patience, anotherConnectionMaximumSeconds) }
         isTrial = false
         allowed = max(1, working)
         since = now
@@ -25,7 +42,7 @@ package struct ConnectionCeiling: Hashable, Sendable {
     /// Records that this many connections work at a time.
     package mutating func worked(_ count: Int) {
         guard let allowed, count >= allowed else { return }
-        if isTrial { patience = Limits.anotherConnectionSeconds }
+        if isTrial { patience = anotherConnectionSeconds }
         isTrial = false
         self.allowed = count
     }
@@ -77,15 +94,15 @@ package struct AutoConnections: Hashable, Sendable {
             return
         }
         samples.append(bytesPerSecond)
-        guard now - start >= Limits.splitWatchSeconds else { return }
+        guard now - start >= splitWatchSeconds else { return }
         let rate = median(samples)
-        if let before, rate < before * (1 + Limits.worthwhileGain) {
+        if let before, rate < before * (1 + worthwhileGain) {
             // The connection stays: taking it away again would cost its bytes in flight, and it
             // does no harm.
             isSettled = true
             return
         }
-        if allowed >= most || rate >= Limits.fastEnough {
+        if allowed >= most || rate >= fastEnough {
             isSettled = true
             return
         }
@@ -122,7 +139,7 @@ package struct SilenceWatch: Hashable, Sendable {
     }
 
     package var patience: Double {
-        max(Limits.silenceSeconds, longestPause * Limits.silencePauses)
+        max(silenceSeconds, longestPause * silencePauses)
     }
 
     /// True if a request that has written so far may be given up. Not where another one was given

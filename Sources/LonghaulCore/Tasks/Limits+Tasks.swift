@@ -41,10 +41,6 @@ extension Limits {
     package static let processorSeconds: Double = 60
     /// How often the processor time of a launch is read.
     package static let processorSampleSeconds: Double = 10
-    /// Windows of one job.
-    package static let windowsPerRequest = 50
-    /// How often a due run of a standing job is tried again, unless the job says otherwise.
-    package static let jobRetries = 3
     /// Runs that are remembered of each task.
     package static let taskRunsKept = 10
     /// Ends of wake-ups that were not handled are remembered for each host.

@@ -1,3 +1,6 @@
+/// Windows of one job.
+private let windowsPerRequest = 50
+
 /// Parts of the week in local time, at least one: `22:00-06:00`, `Mon-Fri 22:00-06:00;Sat,Sun`.
 ///
 /// A window over midnight belongs to the day of its opening. Windows that overlap, or follow each
@@ -24,7 +27,7 @@ public struct TimeWindows: Hashable, Sendable {
         var parts: [Part] = []
         for item in text.split(separator: ";", omittingEmptySubsequences: false) {
             let words = item.split(separator: " ")
-            guard (1...2).contains(words.count), parts.count < Limits.windowsPerRequest else {
+            guard (1...2).contains(words.count), parts.count < windowsPerRequest else {
                 return nil
             }
             let window = TimeWindow(parsing: words[words.count - 1])

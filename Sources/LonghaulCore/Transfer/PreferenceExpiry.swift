@@ -4,6 +4,20 @@
 /// The needed time is a guess, and an origin's rate changes; so the transfer is examined again
 /// whenever half of the time that seems left has passed.
 package struct PreferenceExpiry: Hashable, Sendable {
+    /// Seconds from when it may begin.
+    package static let defaultSeconds: Double = 86_400
+    /// Factor on the time that the bytes should take.
+    static let margin = 2.0
+    static let fixedSeconds: Double = 300
+    /// Seconds for an unknown number of bytes, at most half of the whole time.
+    static let unknownSizeSeconds: Double = 3600
+    /// Before the origin's throughput was measured.
+    static let assumedBytesPerSecond: Double = 262_144
+    /// Least time between two looks.
+    static let checkSeconds: Double = 60
+    /// Preferences that end so soon after waived ones are waived too: the work is done together.
+    package static let batchSeconds: Double = 30 * 60
+
     /// Moment of the next check.
     package var checkAt: Timestamp
     /// When they have kept it waiting for long enough.

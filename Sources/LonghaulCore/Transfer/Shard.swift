@@ -1,3 +1,6 @@
+/// Machines that share a list.
+private let shards = 1_000_000
+
 /// The part of a list that one of several machines works on. Each machine reads the whole list;
 /// every request of it falls to one of them, and always to the same one.
 package struct Shard: Hashable, Sendable {
@@ -5,9 +8,9 @@ package struct Shard: Hashable, Sendable {
     package let index: Int
     package let count: Int
 
-    /// `nil` unless 1 ≤ `index` ≤ `count` ≤ ``Limits/shards``.
+    /// `nil` unless 1 ≤ `index` ≤ `count` ≤ `shards`.
     package init?(index: Int, count: Int) {
-        guard count >= 1, count <= Limits.shards, index >= 1, index <= count else { return nil }
+        guard count >= 1, count <= shards, index >= 1, index <= count else { return nil }
         self.index = index
         self.count = count
     }

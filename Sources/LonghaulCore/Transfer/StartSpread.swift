@@ -1,3 +1,6 @@
+/// Places that transfers of one machine have in a spread.
+private let spreadPlaces: Int64 = 64
+
 /// Chooses when a transfer with ``TransferOptions/spread`` begins, so that the machines of a fleet
 /// do not begin at one moment.
 ///
@@ -11,7 +14,7 @@ package struct StartSpread: Sendable {
     /// - Parameter machine: The place of the machine among others, 0 ..< 1.
     package init(_ id: TransferID, machine: Double) {
         // The golden ratio puts the ids that follow each other far apart.
-        let own = Double(id.rawValue % Limits.spreadPlaces) * 0.618_033_988_749_895
+        let own = Double(id.rawValue % spreadPlaces) * 0.618_033_988_749_895
         place = (machine + own).truncatingRemainder(dividingBy: 1)
     }
 

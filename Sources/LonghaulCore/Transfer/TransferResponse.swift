@@ -1,3 +1,6 @@
+/// Bytes of header fields that are kept of an answer.
+private let keptHeaderBytes = 16 << 10
+
 /// The answer of a server about the file that a transfer has brought, as one answer, however many
 /// requests it took.
 public struct TransferResponse: Hashable, Codable, Sendable {
@@ -40,7 +43,7 @@ public struct TransferResponse: Hashable, Codable, Sendable {
         guard head.scheme == .http else { return }
         httpVersion = head.httpVersion
         statusCode = head.status == 206 ? 200 : head.status
-        var room = Limits.keptHeaderBytes
+        var room = keptHeaderBytes
         for field in head.headers.fields {
             room -= field.name.utf8.count + field.value.utf8.count
             if room >= 0 { headers.fields.append(field) }

@@ -1,3 +1,6 @@
+/// A name of this length fits everywhere: eCryptfs, and Synology with it, has 143 bytes.
+private let portableNameBytes = 120
+
 /// Names that file systems with other rules refuse: NTFS, exFAT and SMB some characters and the
 /// names of devices (Microsoft, "Naming Files, Paths, and Namespaces"), eCryptfs and EncFS long
 /// ones.
@@ -5,7 +8,7 @@ extension FileNaming {
     /// True if each of these file systems has files of this name. A directory on one that does not
     /// may still have them.
     package static func isPortable(_ name: String) -> Bool {
-        guard name.utf8.count <= Limits.portableNameBytes, let last = name.utf8.last,
+        guard name.utf8.count <= portableNameBytes, let last = name.utf8.last,
             last != UInt8(ascii: "."), last != UInt8(ascii: " ")
         else { return false }
         return !name.utf8.contains(where: isReserved) && !isDevice(name)
@@ -24,7 +27,7 @@ extension FileNaming {
             bytes.insert(underscore, at: dot)
         }
         let whole = String(decoding: bytes, as: UTF8.self)
-        let short = shortened(whole, toBytes: Limits.portableNameBytes)
+        let short = shortened(whole, toBytes: portableNameBytes)
         return isPortable(short) || short.isEmpty ? short : portable(short)
     }
 
@@ -37,7 +40,7 @@ extension FileNaming {
     /// The length of a name that is made of another one, as that of its part file is: where that
     /// one fits, so does this one.
     package static func bytesMax(besides name: String) -> Int {
-        min(max(name.utf8.count, Limits.portableNameBytes), Limits.fileNameBytes)
+        min(max(name.utf8.count, portableNameBytes), Limits.fileNameBytes)
     }
 
     private static let underscore = UInt8(ascii: "_")

@@ -1,3 +1,6 @@
+/// Longest extension that a shortened name keeps.
+private let fileExtensionBytes = 32
+
 /// File names from outside: from a URL or from a server. The result names a file in its directory
 /// and nowhere else, is shown as written, and leaves room for Longhaul's suffixes.
 package enum FileNaming {
@@ -134,7 +137,7 @@ package enum FileNaming {
     /// Stem and extension with its dot. A long one is no extension but part of the name.
     private static func split(_ name: String) -> (stem: String, suffix: String) {
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex,
-            name.utf8[dot...].count <= Limits.fileExtensionBytes
+            name.utf8[dot...].count <= fileExtensionBytes
         else { return (name, "") }
         let stem = name[..<dot]
         if stem.utf8.count > 4, stem.suffix(4).equalsIgnoringCase(".tar") {

@@ -1,3 +1,6 @@
+/// Pause between the first attempt to delete an abandoned upload and the second.
+private let uploadAbortRetrySeconds: Double = 10
+
 /// Rest of an upload at its server when no fetch has it any more: it was cancelled, removed or
 /// given up. The rest is deleted there, with a bounded number of attempts.
 package struct AbandonedUpload: Hashable, Sendable {
@@ -83,7 +86,7 @@ package struct AbandonedUpload: Hashable, Sendable {
     /// Seconds from the beginning of an attempt to the next one.
     package static func pause(after attempts: Int) -> Double {
         assert(attempts > 0, "the first attempt is made at once")
-        return Limits.uploadAbortRetrySeconds
+        return uploadAbortRetrySeconds
             * Double(1 << (2 * min(attempts - 1, Limits.uploadAbortAttempts)))
     }
 }

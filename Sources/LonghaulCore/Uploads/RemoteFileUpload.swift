@@ -1,3 +1,6 @@
+/// Refusals to append to a file over FTP after which the whole file is sent.
+private let refusedAppendsMaximum = 2
+
 /// An upload over FTP or SFTP: the bytes go to a temporary name beside the target, which is renamed
 /// in the end. The server's size of that file is the offset. There is no answer but libcurl's
 /// result.
@@ -244,7 +247,7 @@ package struct RemoteFileUpload: UploadConversation {
             // A file that is in use, or in fact that appending is not allowed (as ProFTPD replies).
             let reply = ended.end.curlText
             if reply.hasPrefix("450") || reply.hasPrefix("451") { kept.refusedAppends += 1 }
-            if failure.kind != .transient || kept.refusedAppends >= Limits.refusedAppends {
+            if failure.kind != .transient || kept.refusedAppends >= refusedAppendsMaximum {
                 return beginAnew("the server does not append to files")
             }
         }

@@ -1,3 +1,6 @@
+/// How long before its first answer an upload in parts may have begun.
+private let uploadBeginSeconds: Double = 60
+
 /// Names of objects and uploads as they stand in a URL.
 package enum S3Key {
     /// Percent-encoded for the signature (RFC 3986 §2.3); encoded text is decoded first, once.
@@ -58,7 +61,7 @@ enum S3Answer {
         else { return false }
         guard let begun, let modified = head.date("Last-Modified") else { return true }
         // Amazon dates an object by the beginning of its upload, before the answer to that.
-        return begun - modified <= Limits.uploadBeginSeconds
+        return begun - modified <= uploadBeginSeconds
     }
 
     /// A page of the parts of an upload; `nil` = the answer is not a list.

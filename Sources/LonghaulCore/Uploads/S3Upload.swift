@@ -1,3 +1,7 @@
+/// Parts of an S3 upload that are listed at a time: their text fits into the kept part of an
+/// answer.
+private let uploadPartsListed = 100
+
 /// An upload to S3 or a server like it: a small file goes as one object, a large one in parts that
 /// become one in the end (Amazon S3 API Reference, CreateMultipartUpload and its neighbours).
 package struct S3Upload: UploadConversation {
@@ -120,7 +124,7 @@ package struct S3Upload: UploadConversation {
     private func list(_ id: String) -> UploadExchange {
         // Sorted, as the signature wants it.
         let marker = kept.listedThrough.map { "&part-number-marker=\($0)" } ?? ""
-        let query = "max-parts=\(Limits.uploadPartsListed)\(marker)&uploadId=\(id)"
+        let query = "max-parts=\(uploadPartsListed)\(marker)&uploadId=\(id)"
         return signed(UploadExchange(.list, "GET", "\(url)?\(query)"))
     }
 

@@ -1,3 +1,6 @@
+/// A shorter password stands in many sentences by chance; replacing it would reveal it.
+private let redactedPasswordBytes = 4
+
 extension Redaction {
     /// Redacts the text of another program about a request, by what the request itself keeps
     /// secret. libcurl quotes a proxy as it was given, well-formed or not.
@@ -23,10 +26,10 @@ extension Redaction {
             if let colon = bytes.firstIndex(of: UInt8(ascii: ":")) {
                 if bytes.count > 1 { forms.append(whole) }
                 let password = whole[bytes.index(after: colon)...]
-                if password.utf8.count >= Limits.redactedPasswordBytes {
+                if password.utf8.count >= redactedPasswordBytes {
                     forms.append(String(password))
                 }
-            } else if bytes.count >= Limits.redactedPasswordBytes {
+            } else if bytes.count >= redactedPasswordBytes {
                 forms.append(whole)
             }
         }
