@@ -104,11 +104,13 @@ let package = Package(
                 .target(name: "LonghaulURLRequest", condition: .when(platforms: [.linux])),
             ]),
         module("LonghaulServiceLifecycle", ["Longhaul", serviceLifecycle]),
+        // The wire of LonghaulTesting and of the simulation.
+        module("LonghaulSimulatedWire", ["LonghaulCore", "LonghaulEngine"]),
         module(
             "LonghaulTesting",
             [
                 "Longhaul", "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulEngine",
-                "CLonghaul",
+                "LonghaulSimulatedWire", "CLonghaul",
             ]),
         .executableTarget(
             name: "photofetch", dependencies: ["LonghaulURLSession"], swiftSettings: settings),
@@ -154,13 +156,16 @@ let package = Package(
         // The simulated world, and the program that lives its seeds (scripts/sim).
         .executableTarget(
             name: "LonghaulSimulation",
-            dependencies: ["LonghaulCore", "LonghaulStore", "LonghaulEngine", "CSQLite"],
+            dependencies: [
+                "LonghaulCore", "LonghaulStore", "LonghaulEngine", "LonghaulSimulatedWire",
+                "CSQLite",
+            ],
             path: "Tests/LonghaulSimulation", swiftSettings: settings),
         tests(
             "LonghaulSimulationTests",
             [
-                "LonghaulSimulation", "LonghaulCore", "LonghaulStore", "LonghaulPlatform",
-                "LonghaulTransport", "LonghaulEngine", "LonghaulTestSupport",
+                "LonghaulSimulation", "LonghaulSimulatedWire", "LonghaulCore", "LonghaulStore",
+                "LonghaulPlatform", "LonghaulTransport", "LonghaulEngine", "LonghaulTestSupport",
             ]),
         tests(
             "LonghaulTests",

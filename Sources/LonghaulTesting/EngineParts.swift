@@ -49,7 +49,7 @@ final class EngineParts: Sendable {
 
     /// Takes over from an earlier engine.
     func engine(
-        _ wire: SimulatedWire, _ hosts: SimulatedHosts, now: Moment
+        _ wire: WorldWire, _ hosts: SimulatedHosts, now: Moment
     ) throws(LonghaulError) -> Engine {
         let process = ProcessIdentity.current
         let holder = EngineHolder(

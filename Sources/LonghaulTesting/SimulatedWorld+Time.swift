@@ -1,6 +1,7 @@
 internal import Longhaul
 internal import LonghaulCore
 internal import LonghaulEngine
+internal import LonghaulSimulatedWire
 internal import LonghaulStore
 
 /// Seconds of real time that a host of a simulated world may compute at one moment of it.

@@ -3,6 +3,7 @@ public import Longhaul
 internal import LonghaulCore
 internal import LonghaulEngine
 internal import LonghaulPlatform
+internal import LonghaulSimulatedWire
 internal import LonghaulStore
 internal import Synchronization
 
@@ -60,7 +61,7 @@ public actor SimulatedWorld {
     nonisolated let clock: VirtualClock
     nonisolated let hosts: SimulatedHosts
     nonisolated let sleepers: Sleepers
-    nonisolated let wire: SimulatedWire
+    nonisolated let wire: WorldWire
     let parts: EngineParts
     var engine: Engine
     var inputs: [EngineInput] = [.wake]
@@ -85,7 +86,7 @@ public actor SimulatedWorld {
         configuration.engine = .external
         self.configuration = configuration
         self.clock = clock
-        wire = SimulatedWire(SimulatedNetwork(clock), clock)
+        wire = WorldWire(SimulatedNetwork(clock), clock)
         sleepers = Sleepers()
         told = ToldConditions(since: clock.now.wall)
         facts = MachineFacts(bootID: EngineParts.boot)
@@ -175,7 +176,7 @@ public actor SimulatedWorld {
     /// The engine is killed, and another takes over at this moment. Requests that were out are
     /// lost; running hosts continue, and their exit status is unknown to the new engine.
     public func crashEngine() async throws {
-        wire.crash()
+        wire.reset()
         hosts.crash()
         parts.crash()
         inputs = [.wake, .machine(facts)]

@@ -1,4 +1,5 @@
 import LonghaulCore
+import LonghaulSimulatedWire
 
 /// A body on its way to a server.
 struct SimSending {
@@ -26,9 +27,9 @@ struct SimSending {
 extension SimWire {
     /// The request has reached its server.
     func answerUpload(_ key: SegmentKey) {
-        guard let exchange = exchanges[key], let body = exchange.request.upload else { return }
+        guard let exchange = requests[key], let body = exchange.request.upload else { return }
         answered += 1
-        exchanges[key]?.touched = now.monotonic
+        requests[key]?.touched = now.monotonic
         if random.happens(trouble.refused) {
             return end(key, .curl(code: 7, text: "refused", osError: 111))
         }
@@ -50,7 +51,7 @@ extension SimWire {
             if answer.status >= 400 {
                 takeBeforeRefusal(key, body)
             } else {
-                exchanges[key]?.sending?.taken = body.content?.length ?? 0
+                sendings[key]?.taken = body.content?.length ?? 0
             }
             reply(key, answer)
         case .body(let intake): listen(key, intake)
@@ -61,46 +62,51 @@ extension SimWire {
     private func takeBeforeRefusal(_ key: SegmentKey, _ body: UploadBody) {
         guard !body.expectsContinue, let length = body.content?.length, length > 0 else { return }
         let taken = Int64.random(in: 0...min(length, 65_536), using: &random)
-        exchanges[key]?.sending?.taken = taken
+        sendings[key]?.taken = taken
         count(taken, of: key)
     }
 
     private func listen(_ key: SegmentKey, _ intake: SimIntake) {
-        guard let exchange = exchanges[key], let sending = exchange.sending else { return }
-        exchanges[key]?.sending?.intake = intake
-        exchanges[key]?.phase = .moving
-        exchanges[key]?.body = 0..<sending.length
-        exchanges[key]?.rate = servers.places[intake.request.place]?.rate ?? 2_000_000
+        guard let exchange = requests[key], let sending = sendings[key] else { return }
+        sendings[key]?.intake = intake
+        requests[key]?.phase = .moving
+        requests[key]?.served.range = 0..<sending.length
+        requests[key]?.served.rate = servers.places[intake.request.place]?.rate ?? 2_000_000
         if let interim = intake.interim, !random.happens(trouble.cut) {
             facts.append(.interim(key, head(of: interim, exchange)))
             if let address = interim.names { servers.told(address) }
         }
         if random.happens(trouble.cut) {
-            exchanges[key]?.cutAfter = Int64.random(in: 0...max(1, sending.length), using: &random)
+            requests[key]?.served.cutAfter = Int64.random(
+                in: 0...max(1, sending.length), using: &random)
         }
         if random.happens(trouble.stall) {
-            exchanges[key]?.silentAfter = Int64.random(
+            requests[key]?.served.silentAfter = Int64.random(
                 in: 0...max(1, sending.length), using: &random)
         }
     }
 
     private func fallSilent(_ key: SegmentKey) {
-        exchanges[key]?.phase = .asked(Instant(nanoseconds: .max))
+        requests[key]?.phase = .asked(Instant(nanoseconds: .max))
     }
 
     /// A portion of a body goes out.
-    func send(_ key: SegmentKey, _ seconds: Double) {
-        guard var exchange = exchanges[key], var sending = exchange.sending else { return }
+    func send(_ key: SegmentKey, _ seconds: Double) -> Bool {
+        if sendings[key] == nil { return false }
+        sendPart(key, seconds)
+        return true
+    }
+
+    private func sendPart(_ key: SegmentKey, _ seconds: Double) {
+        guard var exchange = requests[key], var sending = sendings[key] else { return }
         if isDown { return end(key, .curl(code: 55, text: "reset", osError: 104)) }
-        if let silent = exchange.silentAfter, exchange.sent >= silent { return }
-        if let cut = exchange.cutAfter, exchange.sent >= cut {
+        if let silent = exchange.served.silentAfter, exchange.served.sent >= silent { return }
+        if let cut = exchange.served.cutAfter, exchange.served.sent >= cut {
             return end(key, .curl(code: 55, text: "cut", osError: 104))
         }
-        let speed = exchange.rate * Double.random(in: 0.5...1.5, using: &random)
-        var count = min(sending.length - exchange.sent, Int64(speed * seconds) + 1)
-        for bound in [exchange.silentAfter, exchange.cutAfter].compactMap({ $0 }) {
-            count = min(count, max(1, bound - exchange.sent))
-        }
+        let speed = exchange.served.rate * Double.random(in: 0.5...1.5, using: &random)
+        let count = exchange.served.bounded(
+            min(sending.length - exchange.served.sent, Int64(speed * seconds) + 1))
         if let pinned = sending.content.pinned,
             disk.sources.files[sending.inode]?.version != pinned
         {
@@ -109,44 +115,43 @@ extension SimWire {
             servers.voidResources(at: resource?.place ?? exchange.request.place)
             return end(key, .sourceChanged)
         }
-        exchange.sent += count
+        exchange.served.sent += count
         exchange.touched = now.monotonic
-        sending.taken = exchange.sent
-        exchange.sending = sending
-        exchanges[key] = exchange
+        sending.taken = exchange.served.sent
+        sendings[key] = sending
+        requests[key] = exchange
         self.count(count, of: key)
         // The rest is in the buffers on the way.
-        let isAll = exchange.sent == sending.length
+        let isAll = exchange.served.sent == sending.length
         let onItsWay = isAll ? 0 : Int64.random(in: 0...200_000, using: &random)
-        guard arrive(key, through: exchange.sent - onItsWay) else {
+        guard arrive(key, through: exchange.served.sent - onItsWay) else {
             return end(key, .curl(code: 55, text: "the server has hung up", osError: 104))
         }
-        if exchange.sent - exchange.noticed >= exchange.request.noticeEvery {
-            exchanges[key]?.noticed = exchange.sent
+        if requests[key]?.isNoticeDue(at: exchange.served.sent) == true {
             facts.append(.progress(key))
         }
         if isAll { finish(key) }
     }
 
     private func count(_ bytes: Int64, of key: SegmentKey) {
-        guard let target = exchanges[key]?.request.target else { return }
+        guard let target = requests[key]?.request.target else { return }
         disk.cells[target.cell]?.received += bytes
         if let open = disk.sources.open[key.fetch] { disk.cells[open.cell]?.received += bytes }
     }
 
     /// `false` = the server does not listen any more.
     private func arrive(_ key: SegmentKey, through end: Int64) -> Bool {
-        guard var sending = exchanges[key]?.sending else { return true }
+        guard var sending = sendings[key] else { return true }
         let isHeard = sending.arrive(through: end, at: servers, disk.sources)
-        exchanges[key]?.sending = sending
+        sendings[key] = sending
         return isHeard
     }
 
     private func finish(_ key: SegmentKey) {
-        guard let intake = exchanges[key]?.sending?.intake else { return }
+        guard let intake = sendings[key]?.intake else { return }
         let answer = servers.finish(intake)
-        exchanges[key]?.sending?.intake = nil
-        exchanges[key]?.sending?.isUnanswered = true
+        sendings[key]?.intake = nil
+        sendings[key]?.isUnanswered = true
         if random.happens(trouble.stall) { return fallSilent(key) }
         if random.happens(trouble.cut) {
             return end(key, .curl(code: 52, text: "no answer", osError: 0))
@@ -155,20 +160,20 @@ extension SimWire {
     }
 
     private func reply(_ key: SegmentKey, _ answer: SimUploadAnswer) {
-        guard let exchange = exchanges[key] else { return }
+        guard let exchange = requests[key] else { return }
         if let address = answer.names { servers.told(address) }
         tell(key, head(of: answer, exchange), answer.body)
     }
 
     private func tell(_ key: SegmentKey, _ head: ResponseHead, _ answer: [UInt8]) {
         say("\(key) is told \(head.status) \(head.headers)")
-        exchanges[key]?.sending?.isUnanswered = false
-        exchanges[key]?.sending?.answer = answer
+        sendings[key]?.isUnanswered = false
+        sendings[key]?.answer = answer
         facts.append(.head(key, head, .keep))
         end(key, nil)
     }
 
-    private func head(of answer: SimUploadAnswer, _ exchange: SimExchange) -> ResponseHead {
+    private func head(of answer: SimUploadAnswer, _ exchange: RunningRequest) -> ResponseHead {
         var headers = HeaderFields()
         for name in answer.fields.keys.sorted() { headers[name] = answer.fields[name] }
         return ResponseHead(

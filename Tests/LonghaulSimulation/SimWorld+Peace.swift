@@ -1,5 +1,6 @@
 import LonghaulCore
 import LonghaulEngine
+import LonghaulSimulatedWire
 import LonghaulStore
 
 /// Faults stop. What can go on by itself must end by itself; the rest, once somebody has asked for

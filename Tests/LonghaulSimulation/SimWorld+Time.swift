@@ -1,5 +1,6 @@
 import LonghaulCore
 import LonghaulEngine
+import LonghaulSimulatedWire
 import LonghaulStore
 
 /// The loop around the engine, as `EngineLoop` has it: turns when it is told something, and when

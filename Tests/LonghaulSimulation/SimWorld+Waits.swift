@@ -1,5 +1,6 @@
 import LonghaulCore
 import LonghaulEngine
+import LonghaulSimulatedWire
 import LonghaulStore
 
 /// Who may run and who has to wait, by rules that are not the engine's.
@@ -52,13 +53,15 @@ extension SimWorld {
     func checkRequirements() throws {
         for key in wire.order {
             // A server is told that an upload is not wanted any more, whatever holds.
-            guard let exchange = wire.exchanges[key], !exchange.isStopping,
+            guard let exchange = wire.requests[key], !exchange.isStopping,
                 exchange.request.upload?.mayBeOfAbort != true,
                 let id = transfer(of: key.fetch), let transfer = shown[id]
             else { continue }
             // What has all its bytes is let finish.
-            if exchange.isOpen, exchange.sent == Int64(exchange.body.count) { continue }
-            let whole = 0..<exchange.version.count
+            if exchange.isOpen, exchange.served.sent == Int64(exchange.served.range.count) {
+                continue
+            }
+            let whole = 0..<(wire.versions[key]?.count ?? 0)
             if exchange.isOpen, ledger.held[key.fetch]?.durable.contains(whole) == true { continue }
             let lacks = Set(
                 heeded(by: key.fetch, or: transfer).map { self.missing($0, isRunning: true) })
@@ -143,7 +146,7 @@ extension SimWorld {
             (running.ofOrigin[origin] ?? 0)
             + leavers.count { SimWire.origin(of: $0.url) == origin }
         let requests = wire.order.filter {
-            SimWire.origin(of: wire.exchanges[$0]!.request.url) == origin
+            SimWire.origin(of: wire.requests[$0]!.request.url) == origin
         }
         // Who has not asked yet counts for one.
         let silent = max(0, ofOrigin - Set(requests.map(\.fetch)).count)
@@ -167,7 +170,7 @@ extension SimWorld {
                 nil
             }
         }
-        let stopping = wire.order.filter { wire.exchanges[$0]?.isStopping == true }.map(\.fetch)
+        let stopping = wire.order.filter { wire.requests[$0]?.isStopping == true }.map(\.fetch)
         let leaving = Set(opening + stopping).filter { fetch in
             !shown.values.contains { $0.held?.fetch == fetch && $0.state == .running }
         }

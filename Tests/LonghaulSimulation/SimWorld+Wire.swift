@@ -1,18 +1,19 @@
 import LonghaulCore
 import LonghaulEngine
+import LonghaulSimulatedWire
 
 /// What is checked at the moment at which it happens: each request as it goes out, each byte as it
 /// comes.
 extension SimWorld {
     func watchWire() {
-        wire.willQueue = { [unowned self] in checkQueue($0) }
-        wire.willStart = { [unowned self] in checkStart($0) }
-        wire.didReceive = { [unowned self] in checkBytes($0, $1, $2, $3) }
-        wire.didOverrun = { [unowned self] key, range in
+        wire.onQueue = { [unowned self] in checkQueue($0) }
+        wire.onStart = { [unowned self] in checkStart($0) }
+        wire.onReceive = { [unowned self] in checkBytes($0, $1, $2, $3) }
+        wire.onOverrun = { [unowned self] key, range in
             ledger.held[key.fetch]?.overrun.insert(range)
             excuse(Int64(range.count), of: key.fetch)
         }
-        wire.didWaste = { [unowned self] key, bytes in
+        wire.onWaste = { [unowned self] key, bytes in
             excuse(bytes, of: key.fetch)
         }
         disk.willReplace = { [unowned self] path in
@@ -24,7 +25,7 @@ extension SimWorld {
         wire.didAskToWait = { [unowned self] key, seconds in
             // The answer to a stopped request may come too late, and what was abandoned at a server
             // is taken away whatever becomes of its transfer.
-            guard let id = transfer(of: key.fetch), let exchange = wire.exchanges[key],
+            guard let id = transfer(of: key.fetch), let exchange = wire.requests[key],
                 !exchange.isStopping, exchange.request.upload?.mayBeOfAbort != true,
                 wire.order.count(where: { $0.fetch == key.fetch }) == 1, !isFollowing(key)
             else { return }
@@ -67,7 +68,7 @@ extension SimWorld {
         let fetch = request.key.fetch
         if ledger.held[fetch] == nil { look() }
         let origin = SimWire.origin(of: request.url)
-        let all = wire.exchanges.values.count { SimWire.origin(of: $0.request.url) == origin }
+        let all = wire.requests.values.count { SimWire.origin(of: $0.request.url) == origin }
         if all >= policy.limits.perOrigin + PrefetchRate.aheadMax {
             complain("\(request.key): \(all + 1) requests for \(origin)")
         }
@@ -84,7 +85,7 @@ extension SimWorld {
 
     private func checkStart(_ request: SegmentRequest) {
         let origin = SimWire.origin(of: request.url)
-        let moving = wire.exchanges.values.filter { !$0.isQueued }
+        let moving = wire.requests.values.filter { !$0.isQueued }
         let connections = moving.count { SimWire.origin(of: $0.request.url) == origin }
         if connections > policy.limits.perOrigin {
             complain("\(request.key): \(connections) connections to \(origin)")
@@ -105,11 +106,11 @@ extension SimWorld {
         ledger.flow[key.fetch, default: SimFlow()].received += Int64(range.count)
         expected[held.transfer]?.flow.received += Int64(range.count)
         // On its way out nobody may have heard what the answer was.
-        let isLeaving = wire.exchanges[key]?.isStopping ?? false
+        let isLeaving = wire.requests[key]?.isStopping ?? false
         let isExcused = held.isDistrusted || isLeaving
         let excused = isExcused ? Int64(range.count) : min(plan.compare, Int64(range.count))
         excuse(excused, of: key.fetch)
-        let isOwn = wire.exchanges[key].map { $0.url == $0.request.url } ?? false
+        let isOwn = wire.requests[key].map { $0.url == $0.request.url } ?? false
         // Another file of the same server has taught that it ignores ranges.
         guard content.isSteady, isOwn, plan.skip == 0 else {
             ledger.flow[key.fetch]?.isExempt = true
@@ -164,7 +165,7 @@ extension SimWorld {
         for fetch in Set(wire.order.map(\.fetch)) {
             guard let held = ledger.held[fetch], disk.open[fetch] != nil, !held.isDistrusted,
                 !isSyncing(fetch),
-                !wire.exchanges.contains(where: { $0.key.fetch == fetch && $0.value.isStopping })
+                !wire.requests.contains(where: { $0.key.fetch == fetch && $0.value.isStopping })
             else { continue }
             let unsynced = written(fetch) - held.durable.count
             let age = ledger.lastSync[fetch].map { now.monotonic - $0 } ?? 0

@@ -2,6 +2,7 @@ import CSQLite
 import Foundation
 import LonghaulCore
 import LonghaulEngine
+import LonghaulSimulatedWire
 import LonghaulStore
 
 /// The simulated crash, thrown out of a commit.
@@ -106,7 +107,7 @@ final class SimWorld: @unchecked Sendable {
         disk.mayAct = { [unowned self] in burn() }
         if self.isTracing {
             disk.say = { [unowned self] in say($0()) }
-            wire.say = { [unowned self] in say($0()) }
+            wire.trace = { [unowned self] in say($0()) }
         }
         watchWire()
         connect()

@@ -1,5 +1,6 @@
 import LonghaulCore
 import LonghaulEngine
+import LonghaulSimulatedWire
 import LonghaulStore
 import Testing
 
@@ -55,8 +56,8 @@ import Testing
         try world.tell("network=unmetered")
         #expect(try world.run(for: 8) { hasBytes(world) })
         let key = try #require(world.wire.order.first)
-        let sent = world.wire.exchanges[key]?.sent
-        if isSilent { world.wire.exchanges[key]?.silentAfter = sent }
+        let sent = world.wire.requests[key]?.served.sent
+        if isSilent { world.wire.requests[key]?.served.silentAfter = sent }
         anotherNetwork(world)
         let changed = world.now.monotonic
         if isSilent {
@@ -113,7 +114,7 @@ import Testing
         world.disk.step()
         try world.tell("network=metered")
         try world.turn()
-        #expect(world.wire.order.allSatisfy { world.wire.exchanges[$0]?.isStopping == true })
+        #expect(world.wire.order.allSatisfy { world.wire.requests[$0]?.isStopping == true })
         #expect(try world.run(for: 5) { try world.transfer().state == .waiting })
         #expect(world.wire.order.isEmpty)
     }
@@ -221,7 +222,7 @@ import Testing
         #expect(try world.run(for: 30) { world.wire.order.count == 2 })
         let second = try world.enqueue(5_000_000) { $0.options.connections = .exactly(1) }
         let tail = try #require(world.wire.order.last)
-        world.wire.exchanges[tail]?.rate = 1
+        world.wire.requests[tail]?.served.rate = 1
         #expect(
             try world.run(for: 30) {
                 try world.transfer(second).state == .running

@@ -1,4 +1,5 @@
 import LonghaulCore
+import LonghaulSimulatedWire
 import Testing
 
 @testable import LonghaulSimulation
@@ -14,7 +15,7 @@ import Testing
         try world.enqueue(size) { $0.options.connections = .exactly(2) }
         #expect(try world.run(for: 30) { world.wire.order.count == 2 })
         let tail = try #require(world.wire.order.last)
-        world.wire.exchanges[tail]?.silentAfter = Int64(part * Double(size) / 2)
+        world.wire.requests[tail]?.served.silentAfter = Int64(part * Double(size) / 2)
         let start = world.now.monotonic
         #expect(try world.run(for: 55) { try world.transfer().state == .completed })
         let seconds = world.now.monotonic - start
@@ -32,11 +33,11 @@ import Testing
         try world.enqueue(20_000_000) { $0.options.connections = .exactly(2) }
         #expect(try world.run(for: 30) { world.wire.order.count == 2 })
         let tail = try #require(world.wire.order.last)
-        world.wire.exchanges[tail]?.silentAfter = 1000
-        #expect(try world.run(for: 30) { world.wire.exchanges[tail] == nil })
+        world.wire.requests[tail]?.served.silentAfter = 1000
+        #expect(try world.run(for: 30) { world.wire.requests[tail] == nil })
         let before = world.wire.answered
         _ = try world.run(for: 40) {
-            for key in world.wire.order { world.wire.exchanges[key]?.silentAfter = 0 }
+            for key in world.wire.order { world.wire.requests[key]?.served.silentAfter = 0 }
             return false
         }
         #expect(world.wire.answered - before <= 3)

@@ -1,5 +1,6 @@
 import LonghaulCore
 import LonghaulEngine
+import LonghaulSimulatedWire
 import LonghaulStore
 import LonghaulTestSupport
 

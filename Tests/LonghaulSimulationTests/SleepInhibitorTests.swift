@@ -1,5 +1,6 @@
 import Glibc
 import LonghaulCore
+import LonghaulSimulatedWire
 import Testing
 
 @testable import LonghaulEngine

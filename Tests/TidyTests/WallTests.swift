@@ -37,9 +37,11 @@ import Testing
         // Apart, because a program that imports it needs a service group.
         "LonghaulServiceLifecycle": ["Longhaul", "ServiceLifecycle"],
         // Drives an engine of its own in a simulated world.
+        "LonghaulSimulatedWire": ["LonghaulCore", "LonghaulEngine"],
         "LonghaulTesting": [
             "Longhaul", "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulEngine",
-            "CLonghaul", "FoundationEssentials", "Glibc", "Synchronization",
+            "LonghaulSimulatedWire", "CLonghaul", "FoundationEssentials", "Glibc",
+            "Synchronization",
         ],
         // Samples: what embedders see.
         "feedreader": ["Longhaul", "FoundationEssentials", "Glibc"],
