@@ -77,11 +77,14 @@ let package = Package(
         .target(name: "CSystemd", dependencies: ["CDelayLoad"]),
         .target(name: "CLonghaul", dependencies: ["CLibcurl"]),
 
-        module("LonghaulCore", []),
-        module("LonghaulStore", ["LonghaulCore", "CSQLite"]),
+        // Values and decisions. Store, Platform and Transport need the values alone, so that they are
+        // compiled beside the decisions.
+        module("LonghaulModel", []),
+        module("LonghaulCore", ["LonghaulModel"]),
+        module("LonghaulStore", ["LonghaulModel", "CSQLite"]),
         module(
-            "LonghaulPlatform", ["LonghaulCore", "CLibcrypto", "CLonghaul", "CSystemd"]),
-        module("LonghaulTransport", ["LonghaulCore", "CLonghaul", "CLibcurl"]),
+            "LonghaulPlatform", ["LonghaulModel", "CLibcrypto", "CLonghaul", "CSystemd"]),
+        module("LonghaulTransport", ["LonghaulModel", "CLonghaul", "CLibcurl"]),
         module(
             "LonghaulEngine",
             [
@@ -147,7 +150,7 @@ let package = Package(
         .executableTarget(
             name: "LonghaulTestSession", dependencies: ["Longhaul"],
             path: "Tests/LonghaulTestSession", swiftSettings: settings),
-        tests("LonghaulCoreTests", ["LonghaulCore", "LonghaulTestSupport"]),
+        tests("LonghaulCoreTests", ["LonghaulCore", "LonghaulModel", "LonghaulTestSupport"]),
         tests("LonghaulStoreTests", ["LonghaulCore", "LonghaulStore", "LonghaulTestSupport"]),
         tests(
             "LonghaulPlatformTests", ["LonghaulCore", "LonghaulPlatform", "LonghaulTestSupport"]),

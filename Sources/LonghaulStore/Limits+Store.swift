@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The bounds and defaults of the store.
 extension Limits {

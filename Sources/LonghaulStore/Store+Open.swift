@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// How a store is opened.
 package enum OpenMode: Sendable {

@@ -1,5 +1,5 @@
 internal import CSQLite
-package import LonghaulCore
+package import LonghaulModel
 internal import Synchronization
 
 /// The queue on disk, opened: one connection to one SQLite file.

@@ -1,5 +1,5 @@
 internal import CSQLite
-package import LonghaulCore
+package import LonghaulModel
 
 #if canImport(Glibc)
 internal import Glibc

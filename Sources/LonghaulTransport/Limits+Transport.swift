@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The bounds of the transport. Moments and spans of the loop are in nanoseconds of the monotonic
 /// clock.

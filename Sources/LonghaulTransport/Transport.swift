@@ -1,5 +1,5 @@
 internal import CLonghaul
-package import LonghaulCore
+package import LonghaulModel
 internal import Synchronization
 
 /// Moves bytes between servers and part files: one thread, one libcurl multi handle, values in and

@@ -6,7 +6,7 @@ import Testing
     private let documents = Repository.shared.files.filter { $0.hasSuffix(".md") }
     private let modules = [
         "CLI": "LonghaulCLI", "Core": "LonghaulCore", "Engine": "LonghaulEngine",
-        "Platform": "LonghaulPlatform", "Store": "LonghaulStore",
+        "Model": "LonghaulModel", "Platform": "LonghaulPlatform", "Store": "LonghaulStore",
         "Serve": "LonghaulServe", "Transport": "LonghaulTransport",
         "Longhaul": "Longhaul", "CLonghaul": "CLonghaul",
     ]
@@ -124,8 +124,8 @@ import Testing
     @Test func layersAreAsDocumented() throws {
         let text = try #require(Repository.shared.text("docs/ARCHITECTURE.md"))
         for module in [
-            "LonghaulCore", "LonghaulPlatform", "LonghaulStore", "LonghaulTransport",
-            "LonghaulEngine", "Longhaul", "LonghaulCLI", "LonghaulServe",
+            "LonghaulModel", "LonghaulCore", "LonghaulPlatform", "LonghaulStore",
+            "LonghaulTransport", "LonghaulEngine", "Longhaul", "LonghaulCLI", "LonghaulServe",
         ] {
             let row = try #require(
                 text.split(separator: "\n").first { $0.hasPrefix("| `\(module)` |") }, "\(module)")
@@ -172,7 +172,7 @@ import Testing
             "Longhaul/Configuration/", "LonghaulCore/Sharing/Subscribers+Merged",
             "LonghaulEngine/Intents/IntentDecision",
         ]
-        let table = "Sources/LonghaulCore/Fields/RequestField+All.swift"
+        let table = "Sources/LonghaulModel/Fields/RequestField+All.swift"
         let entries = try #require(Repository.sources.first { $0.path == table })
         let properties = Set(entries.code.flatMap { names(after: "options", in: $0) })
         #expect(properties.count > 20)

@@ -9,7 +9,8 @@ import Testing
     /// such group. 1 = the folders are layers.
     private static let largestKnot = [
         "Longhaul": 1, "LonghaulCLI": 1, "LonghaulCore": 1, "LonghaulEngine": 1,
-        "LonghaulPlatform": 1, "LonghaulSimulatedWire": 1, "LonghaulStore": 1, "LonghaulTesting": 1,
+        "LonghaulModel": 1, "LonghaulPlatform": 1, "LonghaulSimulatedWire": 1, "LonghaulStore": 1,
+        "LonghaulTesting": 1,
         "LonghaulTransport": 1,
         "LonghaulServe": 1, "LonghaulServiceLifecycle": 1, "LonghaulURLRequest": 1,
         "LonghaulURLSession": 1, "feedreader": 1,

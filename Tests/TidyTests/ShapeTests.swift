@@ -6,7 +6,7 @@ import Testing
     private let tests = Repository.tests
 
     @Test func theRepositoryIsFound() {
-        #expect(sources.contains { $0.path == "Sources/LonghaulCore/Limits.swift" })
+        #expect(sources.contains { $0.path == "Sources/LonghaulModel/Limits.swift" })
         #expect(tests.contains { $0.path == "Tests/TidyTests/ShapeTests.swift" })
     }
 

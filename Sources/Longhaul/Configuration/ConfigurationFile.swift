@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 internal import LonghaulPlatform
 
 /// The configuration file: `$LONGHAUL_CONFIG`, else `longhaul/config.json` in the user's directory

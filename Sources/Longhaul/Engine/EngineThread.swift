@@ -1,5 +1,5 @@
 package import LonghaulPlatform
-package import LonghaulCore
+internal import LonghaulCore
 internal import Synchronization
 
 /// An embedded engine that failed is tried again after this pause, twice as long each time,…

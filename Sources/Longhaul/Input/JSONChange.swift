@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 
 extension TransferChange {
     /// Reads a change from an object with the option names of `set` and the keys of JSON Lines.

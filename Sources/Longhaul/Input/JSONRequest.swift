@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 
 /// A line of JSON Lines input. Field names are the keys of a printed transfer, and option names in
 /// camelCase. `null` keeps the value of the command line.

@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 
 /// An entry of a list of URLs in aria2's format: a line with a URL and, after tabs, its mirrors;
 /// then indented lines with options. A plain list has no options.

@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 
 /// A request without a URL.
 package struct RequestTemplate {

@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 internal import LonghaulPlatform
 internal import LonghaulStore
 

@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 
 /// Builds JSON in the order it is told, without spaces or line breaks: one value is one line.
 ///

@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 package import LonghaulPlatform
 internal import LonghaulStore
 

@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 internal import LonghaulStore
 internal import LonghaulPlatform
 

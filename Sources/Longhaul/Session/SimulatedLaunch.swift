@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import LonghaulCore
+internal import LonghaulCore
 internal import Synchronization
 
 /// A launch in a simulated world: the program is a Swift task of this process, with the tasks that

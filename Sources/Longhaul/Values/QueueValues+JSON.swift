@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 
 extension JSONText {
     /// Writes the fields that `show` adds to the transfer's own.

@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// A request on the wire.
 package struct ActiveSegment: Hashable, Sendable {
     package let key: SegmentKey

@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// When the bytes that have come are made durable, and what is recorded once they are.
 struct Checkpoints: Sendable {
     /// Bytes that the sync under way will have made durable.

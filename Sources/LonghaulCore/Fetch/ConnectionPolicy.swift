@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// How many requests a fetch has on the wire at a time: what the server has shown to allow, what
 /// has paid so far, and which request is given up because nothing comes of it.
 struct ConnectionPolicy: Sendable {

@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// Reacts to bytes that moved, were made durable, or are lost.
 extension DownloadMachine {
     /// Bytes moved or time passed: a checkpoint may be due, and so may another connection.

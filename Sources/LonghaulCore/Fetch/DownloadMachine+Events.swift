@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 extension DownloadMachine {
     mutating func react(to event: FetchEvent, in context: FetchContext) {
         switch event {

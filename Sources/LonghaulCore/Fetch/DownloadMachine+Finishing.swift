@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// Leads from the last byte to the name: verify → make durable → commit that, and the name → rename
 /// → sync the directory → commit `completed` and its event.
 extension DownloadMachine {

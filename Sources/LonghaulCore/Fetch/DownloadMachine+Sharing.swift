@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// Differences of a fetch that serves several transfers.
 extension DownloadMachine {
     /// A rename can give the part file to its leader.

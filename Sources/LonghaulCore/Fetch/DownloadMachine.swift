@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// The life of a download: open the part file, ask for what is missing, and give the whole file its
 /// name.
 ///

@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// A request that has left the wire, and what its end says.
 struct EndedRequest {
     let segment: ActiveSegment

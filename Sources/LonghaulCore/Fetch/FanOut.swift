@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// Extends the writes for the leader of a fetch to all transfers that the fetch serves, in the same
 /// commit.
 package enum FanOut {

@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// Facts in an answer's head besides the place of its bytes.
 extension OriginMemory {
     func writes(

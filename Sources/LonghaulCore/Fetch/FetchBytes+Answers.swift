@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// After so many answers with 503 in a row the whole file is asked for.
 private let refusalsOfRanges = 3
 

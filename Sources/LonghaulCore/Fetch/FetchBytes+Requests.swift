@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// What is asked for next of the bytes that are missing.
 extension FetchBytes {
     /// The first request of a round.

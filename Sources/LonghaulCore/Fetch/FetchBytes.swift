@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// The longest bad end of a file of another program that is given up for the rest.
 private let adoptedTailMax: Int64 = 4 << 20
 /// What has to agree of such a rest: more than usual, since the file is not what it should be.

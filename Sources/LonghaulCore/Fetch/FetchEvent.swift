@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// An event of a fetch. Every event names the fetch by being handed to its machine; events of a
 /// request carry its key, and late reports of an earlier attempt are dropped.
 package enum FetchEvent: Sendable {

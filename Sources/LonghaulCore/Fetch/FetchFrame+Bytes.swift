@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// Bytes of the part file that become durable, or are given up.
 extension FetchFrame {
     /// - Parameters:

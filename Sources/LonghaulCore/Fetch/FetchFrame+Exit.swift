@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// Off the wire, checkpointed: what is recorded of the transfer now.
 extension FetchFrame {
     mutating func exit(_ leaving: FetchLeaving, _ context: FetchContext) {

@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// Failures that pass, by more than their own words tell.
 extension FetchFrame {
     /// - Parameter url: What was asked.

@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// The sources of a fetch: the transfer's own URL and its mirrors.
 extension FetchFrame {
     var url: String { target.url(ofSource: bytes.state.source) }

@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// What a running fetch is, be it a download or an upload: what it is for, and what is
 /// held of it.
 package struct FetchFrame: Sendable {

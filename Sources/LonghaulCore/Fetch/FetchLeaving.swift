@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// Stage of a fetch.
 package enum FetchStage: Hashable, Sendable {
     /// The part file is being opened.

@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// The life of one fetch from claim to leaving, as a value: events in, writes and effects out. It
 /// knows no clock, no store and no wire; the engine feeds it and performs what it says. Everything
 /// that decides about a user's bytes passes through here.

@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 package struct PartOrder: Hashable, Sendable {
     package var destination: String
     package var transfer: TransferID

@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// Results of a run: from the part file's opening until the fetch leaves the wire.
 struct FetchRun: Sendable {
     private(set) var startedMoving: Instant?

@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// Consequences of an event, split by when they may be done: `writes` in the commit, `effects`
 /// after it.
 package struct FetchStep: Sendable {

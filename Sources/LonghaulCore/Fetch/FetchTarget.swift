@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// Purpose of a fetch: the transfer that leads it, and the settings merged from all that share it.
 package struct FetchTarget: Sendable {
     /// The leader of the transfers that share the fetch.

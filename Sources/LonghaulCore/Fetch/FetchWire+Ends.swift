@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// Reacts to the end of a request.
 extension FetchWire {
     /// Takes the request off the wire and keeps what it has brought; `nil` = it was not there.

@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// Acts on an answer once its head is in.
 extension FetchWire {
     mutating func head(_ key: SegmentKey, _ head: ResponseHead, _ context: FetchContext) {

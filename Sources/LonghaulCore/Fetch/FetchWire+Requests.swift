@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// Requests: what is asked next, and how many at a time.
 extension FetchWire {
     /// Sends a request for the first missing bytes, or for the whole from zero.

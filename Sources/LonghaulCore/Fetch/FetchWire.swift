@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// A fetch on the wire: what it is for, what it holds, its requests and what they bring. It decides
 /// what is asked next; when the wire is left is for the machine to say.
 package struct FetchWire: Sendable {

@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// The life of an upload: open the source, converse with the server, and leave. What is asked and
 /// what answers mean is for its ``UploadConversation`` to say. Only parts are sent beside each
 /// other; any other request goes out alone.

@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// An upload on the wire: what it is for, what the server has of it, the requests that are out and
 /// what this run has gained by them. What is asked next, and when the wire is left, is for the
 /// machine to say.

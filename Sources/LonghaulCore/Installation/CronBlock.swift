@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// The bytes of a line that cron runs (MAX_COMMAND of Vixie's cron).
 private let cronCommandBytes = 998
 

@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// When cron runs something: the first five fields of a line of crontab(5), or one of its names.
 ///
 /// What cron would refuse is refused here, before anything is touched.

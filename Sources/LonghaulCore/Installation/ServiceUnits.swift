@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// The units of a user's service manager that keep an engine ready.
 ///
 /// - `longhaul.service` is the engine. It begins with the user's manager, leaves when there is no

@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// Range of bytes that a request asks for, and the proof that they belong to the same version as
 /// the bytes held.
 package struct RangeRequest: Hashable, Sendable {

@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// Judges the answer to a ``RangeRequest``: the table of answers to a resume.
 ///
 /// - Parameters:

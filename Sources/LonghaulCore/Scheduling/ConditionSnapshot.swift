@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// The machine's conditions and its clock, for one plan.
 package struct ConditionSnapshot: Sendable {
     package var conditions: Conditions

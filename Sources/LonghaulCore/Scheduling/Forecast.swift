@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// Expected course of a transfer, as far as known.
 public struct Forecast: Hashable, Sendable {
     /// When it starts, or may start at the latest; `nil` = it depends on conditions

@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// How fast the transfers of one origin end, and from that how many to make ready ahead.
 ///
 /// Between the end of one small file and the next request lie a commit, the opening of a file and

@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// Decides about the schedule: a pure function. The engine acts on its plan; `why` and `list`
 /// derive reasons from the same gates and limits, see ``PublishedLimits``.
 package struct SchedulerPolicy: Sendable {

@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// A run of the policy: counts running transfers, and assigns the rest of the limits.
 struct SchedulerTurn {
     private let limits: SchedulerLimits

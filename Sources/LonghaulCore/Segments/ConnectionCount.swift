@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// Connections are added only while the last ones raised the throughput by this part,…
 private let worthwhileGain = 0.15
 /// …and below this many bytes per second: 2 Gbit/s and more come from a nearby server.

@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// Assigns the byte ranges of a file to requests: one connection first, then halves of the largest
 /// remainders, for as long as that is allowed and worth it.
 package struct SegmentPlanner: Hashable, Sendable {

@@ -1,3 +1,5 @@
+internal import LonghaulModel
+
 /// Finds a request that would take far longer for the rest of its range than its neighbours took
 /// for theirs: many servers, and balancers before them, have one bad connection among several. A
 /// value that records outcomes; the same outcomes give the same answers.

@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// Settings of the fetch, merged from all its subscribers: always the least strict.
 extension Subscribers {
     /// Subscribers whose settings count; all of them if none wants to run.

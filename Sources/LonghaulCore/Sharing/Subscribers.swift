@@ -1,3 +1,5 @@
+package import LonghaulModel
+
 /// The transfers that one fetch serves. One of them leads: the writes of the fetch name it, and it
 /// gets the part file itself where that is in its directory; the others follow and get copies.
 ///

@@ -1,6 +1,6 @@
 internal import Glibc
 internal import CLonghaul
-package import LonghaulCore
+package import LonghaulModel
 
 /// The two clocks of the machine. Only the engine's turn and the commands read them; all other code
 /// gets the time as a parameter.

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 internal import CLonghaul
 private import Synchronization
 

@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The thread of a ``ConditionsWatch``. It owns the bus connection and the kernel's sockets, sleeps
 /// until one of them is readable, and publishes the conditions.

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// Watches power, battery, network and idleness on a thread of its own. It reads them from the
 /// services of the desktop where these run, otherwise from the kernel.

@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// logind: whether all users are idle, and whether the machine is about to sleep or shut down.
 final class LoginService {

@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// NetworkManager: whether there is a network, and whether it is metered.
 final class NetworkService {

@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// An open descriptor, closed when its last reference is released.
 final class Descriptor: Sendable {

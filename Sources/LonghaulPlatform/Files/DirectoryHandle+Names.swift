@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 internal import Synchronization
 
 /// Names that the file system of a directory refuses. Only creating a file shows: `_PC_NAME_MAX`

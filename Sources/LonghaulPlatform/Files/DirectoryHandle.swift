@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-package import LonghaulCore
+package import LonghaulModel
 internal import Synchronization
 
 /// Directories with more names are not kept in memory.

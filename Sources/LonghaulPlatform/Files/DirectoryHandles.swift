@@ -1,5 +1,5 @@
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 private import Synchronization
 
 /// A cache of the most recently used directories, kept open: thousands of small files mostly go to

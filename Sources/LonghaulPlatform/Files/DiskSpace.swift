@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 internal import Glibc
 
 /// Properties of a destination before it exists: of the nearest existing directory above it, where

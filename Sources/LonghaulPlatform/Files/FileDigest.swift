@@ -3,7 +3,7 @@ private let digestPieceBytes = 1 << 20
 
 private import CLibcrypto
 internal import Glibc
-package import LonghaulCore
+package import LonghaulModel
 private import Synchronization
 
 /// The digest of a file's beginning, extended as the file grows. Written bytes are hashed during

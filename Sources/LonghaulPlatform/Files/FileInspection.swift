@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-package import LonghaulCore
+package import LonghaulModel
 
 /// Inspects the files under the names of a transfer. Opens and changes no file.
 package enum FileInspection {

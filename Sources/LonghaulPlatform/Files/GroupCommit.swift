@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Number of files of one file system from which one syncfs replaces one fdatasync per file.
 private let wholeFilesystemFiles = 4

@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-package import LonghaulCore
+package import LonghaulModel
 
 /// Size of a read in the search for zeros.
 private let zeroPage: Int64 = 4096

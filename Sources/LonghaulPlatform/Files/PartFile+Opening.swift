@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-package import LonghaulCore
+package import LonghaulModel
 
 /// After this many tries, files that keep appearing under the name are reported as an error.
 private let createTries = 3

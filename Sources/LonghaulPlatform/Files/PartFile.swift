@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-package import LonghaulCore
+package import LonghaulModel
 private import Synchronization
 
 /// The file that a fetch is written into, beside its destination. It is created here (0600) and

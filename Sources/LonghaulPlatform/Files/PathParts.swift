@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The bytes of the store's identifier that are part of a part file's name.
 private let storeTagBytes = 8

@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-package import LonghaulCore
+package import LonghaulModel
 
 /// The most numbers to try if a name is taken.
 private let takenNameNumbers = 9_999

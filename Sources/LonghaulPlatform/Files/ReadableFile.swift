@@ -1,5 +1,5 @@
 internal import Glibc
-package import LonghaulCore
+package import LonghaulModel
 
 /// A file that is read while, or after, an engine writes it.
 package final class ReadableFile: Sendable {

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Room that standard input leaves on the disk of the state directory, for the store.
 private let spoolSpareBytes: Int64 = 32 << 20

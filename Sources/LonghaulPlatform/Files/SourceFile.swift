@@ -1,5 +1,5 @@
 internal import Glibc
-package import LonghaulCore
+package import LonghaulModel
 
 /// A file that an upload sends, open for reading until the last reference is released.
 package final class SourceFile: Sendable {

@@ -1,5 +1,5 @@
 internal import Glibc
-package import LonghaulCore
+package import LonghaulModel
 
 extension SystemFailure {
     /// The error that a transfer ends with, or with which a command is refused: a sentence that

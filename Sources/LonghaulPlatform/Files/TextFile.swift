@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-package import LonghaulCore
+package import LonghaulModel
 
 /// Larger files are no configuration and no units of this program.
 private let textFileBytes = 1 << 20

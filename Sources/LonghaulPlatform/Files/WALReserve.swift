@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// On a small disk the reserve is this part of it at most: one in 64.
 private let wALReserveShare: Int64 = 64

@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Number of tries to open the lock file if it is deleted meanwhile.
 private let lockDeletedTries = 8

@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Poll interval if no inotify instance is left.
 private let lockPollMilliseconds: Int64 = 100

@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-package import LonghaulCore
+package import LonghaulModel
 
 /// The environment of this process. Only this type reads it; other code gets values as parameters.
 package enum Environment {

@@ -1,5 +1,5 @@
 internal import Glibc
-package import LonghaulCore
+package import LonghaulModel
 
 /// The location of a user's store, lock and sockets.
 package enum StateDirectory {

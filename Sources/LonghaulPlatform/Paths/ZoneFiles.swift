@@ -1,5 +1,5 @@
 internal import Glibc
-package import LonghaulCore
+package import LonghaulModel
 
 /// The name of a time zone, or its rule.
 private let zoneBytes = 255

@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// A log of standard error is renamed at this size.
 private let outputLogBytes = 8 << 20

@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The kernel's limit for the arguments and variables of a program together; a mark may be the
 /// last variable.

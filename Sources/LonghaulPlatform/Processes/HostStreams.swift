@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Input for a host that is gathered before it is written.
 private let hostBufferBytes = 256 << 10

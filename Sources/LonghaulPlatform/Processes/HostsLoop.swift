@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// A host that writes more than this is read slowly.
 private let hostFreeBytes: Int64 = 1 << 20

@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-package import LonghaulCore
+package import LonghaulModel
 
 /// Logs of runs that are kept of each job.
 private let jobLogsKept = 10

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Facts of the kernel about a process group (proc(5)).
 package enum ProcessGroup {

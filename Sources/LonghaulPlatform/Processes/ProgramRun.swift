@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 internal import Glibc
 
 /// The result of a system program that was run to its end: `crontab`, `systemctl`.

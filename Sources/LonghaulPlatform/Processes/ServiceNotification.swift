@@ -1,6 +1,6 @@
 internal import CSystemd
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The messages of this process to a service manager (sd_notify(3)); none are sent without one.
 package struct ServiceNotification: Sendable {

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 internal import Synchronization
 
 /// Lines for standard error that are not written yet.

@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-package import LonghaulCore
+package import LonghaulModel
 
 /// The progress board as other processes see it: an engine's progress since its last checkpoint.
 package struct BoardReader: Sendable {

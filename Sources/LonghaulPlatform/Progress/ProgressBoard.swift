@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-package import LonghaulCore
+package import LonghaulModel
 private import Synchronization
 
 /// The file `progress` in the state directory, mapped: one cell per running segment and fetch, into

@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Syncs wait for the disk more than for a processor; more threads only add contention in its
 /// journal.

@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Threads have shallow stacks; the workers' closures hash and copy with buffers on the heap.
 private let threadStackBytes = 512 * 1024

@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Poll interval for commits without inotify.
 private let commitPollSeconds = 0.1

@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// A socket's path may have 107 bytes and a null (unix(7)).
 private let socketPathBytes = 107

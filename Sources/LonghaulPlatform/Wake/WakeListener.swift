@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 private import Synchronization
 
 /// The engine's end of the wake channel: a thread that sleeps until a hint arrives.

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The store that a repair has put in the place of a damaged one.
 package struct Restored: Hashable, Sendable {

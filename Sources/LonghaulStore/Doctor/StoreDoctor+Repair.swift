@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 #if canImport(Glibc)
 internal import Glibc

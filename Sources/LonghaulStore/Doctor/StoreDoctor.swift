@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// Faults that SQLite is asked to name.
 private let faultsNamed = 10

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// Transfers that wait for the end of others (``TransferOptions/after``). Each end puts the
 /// transfers that wait for it into the inbox, in its own transaction.

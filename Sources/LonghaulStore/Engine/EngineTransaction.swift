@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The operations of the lease holder, inside one transaction. Their errors must be passed on: they
 /// end the transaction, which then has changed nothing.

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The rows of `fetch`, and the part files that no fetch has any more.
 package struct FetchRows {

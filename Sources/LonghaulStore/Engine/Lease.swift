@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// Identifies the holder of the lease. It is raised at every take-over, so that the transactions of
 /// a replaced holder fail.

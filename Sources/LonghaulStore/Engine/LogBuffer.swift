@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Attempts that are kept of each transfer.
 private let attemptsKept = 20

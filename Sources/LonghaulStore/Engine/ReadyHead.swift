@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// A deadline this near is found wherever its transfer stands in the queue; at most this many
 /// are.

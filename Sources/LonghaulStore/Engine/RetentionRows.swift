@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// How long the store knows that a file was sent, and of how many files.
 private let sentFileSeconds: Double = 366 * 86_400

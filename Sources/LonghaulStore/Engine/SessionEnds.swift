@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The ends within a transaction: the sessions concerned, and the changes of the tally, which is
 /// updated once for all of them.

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// Completed transfers with an equal request whose files are considered for reuse.
 private let finishedLookedAt = 4

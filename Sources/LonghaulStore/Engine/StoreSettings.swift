@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The rows of `setting`, for clients.
 package struct StoreSettings {

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The status of transfers: every change of their phase, with its event.
 package struct TransferStatus {

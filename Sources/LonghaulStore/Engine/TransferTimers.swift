@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The moments that transfers wait for: begins, ends of back-offs, checks of preferences,
 /// deadlines.

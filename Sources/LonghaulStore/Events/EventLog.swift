@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// An event, with the present state of its transfer.
 package struct LoggedEvent: Sendable {

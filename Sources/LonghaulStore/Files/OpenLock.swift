@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 #if canImport(Glibc)
 internal import Glibc

@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 internal import Synchronization
 
 /// The database files that this process has open.

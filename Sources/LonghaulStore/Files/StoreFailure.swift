@@ -1,5 +1,5 @@
 internal import CSQLite
-internal import LonghaulCore
+internal import LonghaulModel
 
 #if canImport(Glibc)
 internal import Glibc

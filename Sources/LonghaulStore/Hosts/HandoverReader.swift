@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// Reads the content of a launch page by page, while other connections write.
 package struct HandoverReader {

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The content that a launch hands over.
 package struct Handover: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// Why a transfer needs an answer. Stored; never renumber.
 enum InputKind {

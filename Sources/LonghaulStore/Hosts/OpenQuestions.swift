@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// A transfer that waits for an answer, and the event that reported it.
 package struct OpenNeed: Sendable {

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The hosts and their launches, for clients.
 package struct RegisteredHosts {

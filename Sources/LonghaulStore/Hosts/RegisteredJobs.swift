@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The jobs, for clients: hosts of their own kind, each with one processing request of its name.
 package struct RegisteredJobs {

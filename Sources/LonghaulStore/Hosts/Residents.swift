@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// A process of a host that runs by itself and takes what is handed over.
 package struct StoredResident: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The sessions and their settings, for clients.
 package struct Sessions {

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The numbers of running transfers.
 package struct RunningCounts: Hashable, Sendable {

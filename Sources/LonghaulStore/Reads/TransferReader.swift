@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// How long an ended transfer counts as recent.
 private let recentlyEndedSeconds: Double = 86_400

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// Leftovers of uploads at servers, until they are deleted there. Written with the commit that
 /// drops a fetch, by an engine or a client.

@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// An attempt, or its end: later facts replace earlier ones.
 struct AttemptRow: BatchedRow {

@@ -1,4 +1,4 @@
-import LonghaulCore
+import LonghaulModel
 
 /// The windows of transfers. Each text has one row, which never changes, and the number of the row
 /// stands in the eligibility keys of all transfers that have these windows.

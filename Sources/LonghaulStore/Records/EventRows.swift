@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The rows of `event`.
 struct EventRows: ConnectionRows {

@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The row of a fetch: ``FetchState``, saved whole.
 enum FetchRecord {

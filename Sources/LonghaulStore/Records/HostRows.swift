@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 enum HostQueries {
     /// A condition on a transfer `t`: the event of its need waits (`?2`: its type).

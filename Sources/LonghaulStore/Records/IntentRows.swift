@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The transfers whose wants have changed, until the engine has applied them.
 package struct IntentRows: ConnectionRows {

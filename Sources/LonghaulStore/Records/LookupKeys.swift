@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// A live transfer's exclusive claim. A download reserves the path of its file, free of links; an
 /// upload a text that identifies equal uploads of the session.

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 extension FileIdentity {
     /// Without a time of creation: the inode number of a deleted file is soon reused.

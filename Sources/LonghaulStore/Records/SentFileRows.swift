@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The file that the last completed upload has left at a place, as its request describes it.
 /// Neither `remove` nor the retention of transfers deletes the record: the next upload of the same

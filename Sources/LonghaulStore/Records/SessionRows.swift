@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// A session for display, from one consistent snapshot.
 package struct StoredSession: Sendable {

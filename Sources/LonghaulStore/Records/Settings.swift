@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The conditions and limits that the engine uses, as one text in `setting`: other processes show
 /// the reasons of a waiting transfer from the same data.

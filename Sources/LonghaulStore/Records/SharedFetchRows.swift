@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The transfers that share one fetch, and the one that leads it.
 struct SharedFetchRows: ConnectionRows {

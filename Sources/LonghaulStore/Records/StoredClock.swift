@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The clock that the stored times were written with.
 struct StoredClock: ConnectionRows {

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// A row of the event log. Its transfer is read separately: an event reports an occurrence, not the
 /// transfer's later state.

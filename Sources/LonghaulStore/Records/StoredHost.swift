@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 package struct StoredHost: Hashable, Sendable {
     package var name: String

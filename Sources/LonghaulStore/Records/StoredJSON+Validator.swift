@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 extension StoredJSON {
     /// The same text as ``encode(_:)``, which takes ten thousand instructions more. Every file has

@@ -1,5 +1,5 @@
 internal import FoundationEssentials
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Texts of options that are kept as values.
 private let storedOptionsKept = 64

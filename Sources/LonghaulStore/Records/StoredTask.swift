@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// A stored request or wake-up.
 package struct StoredTask: Sendable {

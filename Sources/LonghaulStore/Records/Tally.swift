@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Transfers that are counted together.
 struct TallyGroup {

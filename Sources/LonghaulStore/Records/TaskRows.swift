@@ -1,4 +1,4 @@
-import LonghaulCore
+import LonghaulModel
 
 /// The rows of `task`.
 struct TaskRows: ConnectionRows {

@@ -1,4 +1,4 @@
-import LonghaulCore
+import LonghaulModel
 
 /// The rows of `taskRun`: the last runs of each task.
 struct TaskRunRows: ConnectionRows {

@@ -1,4 +1,4 @@
-import LonghaulCore
+import LonghaulModel
 
 /// The transfers that must end before a job or another transfer begins.
 struct TransferDependencies: ConnectionRows {

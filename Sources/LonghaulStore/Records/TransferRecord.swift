@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The row of a transfer, read for display (``Transfer``), with the numbers of its fetch while it
 /// has one.

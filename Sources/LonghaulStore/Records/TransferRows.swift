@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The rows of `transfer`.
 struct TransferRows: ConnectionRows {

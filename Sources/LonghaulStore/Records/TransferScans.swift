@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Transfers of one session in one state, as a scan of one index from the newest. Every list is a
 /// merge of such scans, which read no row that is not in the result (but for a handful).

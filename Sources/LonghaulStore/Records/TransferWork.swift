@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// A transfer as the engine sees it: its wants and its status, with all fields.
 package struct TransferWork: Hashable, Sendable {

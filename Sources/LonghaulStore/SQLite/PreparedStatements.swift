@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Prepared statements of one connection, more than the module has texts. Beyond it all are
 /// forgotten.

@@ -1,5 +1,5 @@
 internal import CSQLite
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The current row of a statement. Its columns are read by name (``StoredColumn``); a statement
 /// with one or two of them is read by position. Valid until the next step.

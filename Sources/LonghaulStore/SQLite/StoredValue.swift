@@ -1,5 +1,5 @@
 internal import CSQLite
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// A value that is bound to a parameter of a statement, or read from a column. NULL reads as zero
 /// or as the empty text, and as `nil` where the value is optional.

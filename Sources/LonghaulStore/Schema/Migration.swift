@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The versions of the schema. Each is a list of statements that migrates a store of the version
 /// before.

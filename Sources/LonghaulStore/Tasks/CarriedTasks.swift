@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// Tasks that launches carry, from the start of the launch to their ends.
 package struct CarriedTasks {

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// Standing requests, which triggers make due.
 package struct StandingTasks {

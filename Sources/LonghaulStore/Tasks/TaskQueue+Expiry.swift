@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Tasks that end without a run, or cease to wait for transfers.
 extension TaskQueue {

@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 extension TaskQueue {
     /// Refreshes whose host is used later, as far as is known, are put off until shortly before.

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// Facts that decide which tasks may begin.
 package struct TaskHead: Sendable {

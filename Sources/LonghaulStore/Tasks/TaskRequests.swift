@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The task requests, for clients.
 package struct TaskRequests {

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// A wake-up that was dropped, or handed over and not handled.
 package struct WakeUpEnd: Hashable, Sendable {

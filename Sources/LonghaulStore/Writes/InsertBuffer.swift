@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// New transfers that go in with one statement.
 private let rowsPerInsertion = 100

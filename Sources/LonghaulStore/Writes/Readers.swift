@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The processes that read the bytes of a transfer in order as they come. The engine fetches those
 /// bytes in order while there is one.

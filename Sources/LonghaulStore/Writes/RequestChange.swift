@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The changes of `set` to a transfer, checked: the URL with its origin, the fields it gives, and
 /// an edit of the stored request. `nil` keeps a value.

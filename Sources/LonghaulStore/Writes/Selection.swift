@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// The transfers that a command applies to.
 package enum Selection: Hashable, Sendable {

@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Equal live requests at the moment of enqueueing. Joining needs no work here: the engine combines
 /// equal transfers when one of them runs.

@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// A request that is there already: the same URL to the same destination, in the same session, by a
 /// transfer that has not completed. An interrupted or repeated command line means that transfer,

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// Names of sessions, origins and numbered files that one insertion keeps; others are read
 /// again.

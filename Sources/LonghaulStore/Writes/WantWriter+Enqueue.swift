@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// A transfer about to be recorded. Its maker has validated the request, taken the origin from its
 /// URL and resolved the destination.

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// Ended transfers that one transaction removes.
 private let cleanedPerTransaction = 5_000

@@ -1,4 +1,4 @@
-package import LonghaulCore
+package import LonghaulModel
 
 /// Transfers whose wants one transaction changes.
 private let changesPerTransaction = 10_000

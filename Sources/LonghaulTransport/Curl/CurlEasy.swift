@@ -1,5 +1,5 @@
 internal import CLonghaul
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// libcurl's easy handle: options go in, information about the transfer comes out.
 struct CurlEasy {

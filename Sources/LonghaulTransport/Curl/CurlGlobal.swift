@@ -1,7 +1,7 @@
 internal import CLibcurl
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// libcurl's process-wide state: set up once, never torn down (other code in the process may use it
 /// too).

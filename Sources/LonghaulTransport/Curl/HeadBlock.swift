@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Parses the lines of one head, as libcurl delivered them, into fields.
 ///

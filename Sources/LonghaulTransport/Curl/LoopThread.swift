@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// A thread that blocks all signals, so that it handles none meant for the program. This also turns
 /// SIGPIPE (TLS writes, which `CURLOPT_NOSIGNAL` leaves unguarded) and SIGXFSZ into plain errors.

@@ -1,5 +1,5 @@
 internal import CLonghaul
-internal import LonghaulCore
+internal import LonghaulModel
 internal import Synchronization
 
 /// Passes commands from any thread to the loop, in order, and wakes `curl_multi_poll`.

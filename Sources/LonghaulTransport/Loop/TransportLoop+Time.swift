@@ -1,5 +1,5 @@
 internal import CLonghaul
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Between two runs while a connection is made. libcurl 7.88 gives up an address in one run and
 /// tries the next one only in the run after it, which it requests no sooner than the next

@@ -1,5 +1,5 @@
 internal import CLonghaul
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Wait of a request within libcurl for a connection, and then in its queue.
 private let pendingNanoseconds: Int64 = 1_000_000_000

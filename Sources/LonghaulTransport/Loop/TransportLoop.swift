@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// If memory is short, continuing at once would make it worse.
 private let pollFailureMilliseconds: Int32 = 100

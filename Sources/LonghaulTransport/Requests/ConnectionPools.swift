@@ -1,5 +1,5 @@
 internal import CLonghaul
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The least difference that counts as sleep: the two clocks are not read at the same moment.
 private let suspendNanoseconds: Int64 = 1_000_000_000

@@ -1,5 +1,5 @@
 internal import CLonghaul
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// A server sends fewer bytes merely to keep its connection alive.
 private let keepAliveBytes: UInt64 = 512

@@ -1,5 +1,5 @@
 internal import CLonghaul
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Derives the request's end from libcurl's result.
 extension EasyHandle {

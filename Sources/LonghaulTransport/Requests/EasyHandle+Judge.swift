@@ -1,5 +1,5 @@
 internal import CLonghaul
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The year 9999, where the date format ends.
 private let fileTimeSeconds: Int64 = 253_402_300_799

@@ -1,5 +1,5 @@
 internal import CLonghaul
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// An easy handle with its permanent parts; requests pass through it one after another.
 ///

@@ -1,5 +1,5 @@
 internal import CLonghaul
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The reason for a transfer's end, from libcurl's result and the handle's own records.
 struct EndOfTransfer {

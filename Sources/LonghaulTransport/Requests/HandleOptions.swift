@@ -1,5 +1,5 @@
 internal import CLonghaul
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Bytes of the body of an upload's answer that are kept.
 private let responseBodyBytes = 64 << 10

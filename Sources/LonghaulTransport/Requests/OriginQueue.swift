@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 struct WaitingRequest {
     var request: SegmentRequest

@@ -1,5 +1,5 @@
 internal import CLonghaul
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The response being read: the buffer of its head, the place of its body, and what pauses it.
 ///

@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// A request that a handle serves, from the queue to `ended`, hops of redirects included.
 struct RunningRequest {

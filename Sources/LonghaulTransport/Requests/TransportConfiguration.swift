@@ -1,5 +1,5 @@
 internal import CLonghaul
-package import LonghaulCore
+package import LonghaulModel
 
 /// The bounds of one ``Transport``, with every limit on a server's effects.
 package struct TransportConfiguration: Sendable {

@@ -1,5 +1,5 @@
 internal import CLonghaul
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Between two samples of the yielding connections.
 private let yieldTickNanoseconds: Int64 = 20_000_000

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// What uploads have left at servers: how it is taken away, and when that is given up.
 @Suite struct AbandonedUploadTests {

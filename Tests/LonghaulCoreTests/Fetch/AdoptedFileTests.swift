@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// A download that goes on with the file of another program.
 @Suite struct AdoptedFileTests {

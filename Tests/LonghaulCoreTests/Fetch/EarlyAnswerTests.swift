@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// What an answer is worth that comes before the body has gone out whole: a success ends no upload,
 /// and acknowledges nothing that was not sent.

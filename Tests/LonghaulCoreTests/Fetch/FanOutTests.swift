@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// What is written of the leader of an upload that several share.
 @Suite struct FanOutTests {

@@ -1,4 +1,5 @@
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// Fetches as they are begun and looked at in tests.
 extension FetchMachine {

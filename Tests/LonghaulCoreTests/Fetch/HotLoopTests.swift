@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// Requests that gain nothing are not repeated without a pause, whatever else succeeds in between.
 @Suite struct HotLoopTests {

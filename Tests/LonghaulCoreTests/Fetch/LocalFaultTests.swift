@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 @Suite struct LocalFaultTests {
     @Test(arguments: [

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// The media type of a file that is sent.
 @Suite struct MediaTypesTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// Which directories of a URL a WebDAV server is asked to make.
 @Suite struct MissingDirectoriesTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// What would fail for good elsewhere, and passes.
 @Suite struct PassingFailureTests {

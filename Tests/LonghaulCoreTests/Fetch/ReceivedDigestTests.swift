@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// Which answers tell what the server has received.
 @Suite struct ReceivedDigestTests {

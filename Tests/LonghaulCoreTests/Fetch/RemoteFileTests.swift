@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// Uploads over FTP and SFTP: what is asked, in which words, and what the ends mean.
 @Suite struct RemoteFileTests {

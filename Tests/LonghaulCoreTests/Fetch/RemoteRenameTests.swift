@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// An upload over FTP to a name that another file has. Whatever the server refuses, and wherever
 /// the engine is killed or the connection cut, the old or the new file stands under the name in

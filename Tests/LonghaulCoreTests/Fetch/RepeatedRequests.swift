@@ -1,4 +1,5 @@
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// A transfer and a server that fails it again and again, in virtual time: when each request went
 /// out, through any number of runs.

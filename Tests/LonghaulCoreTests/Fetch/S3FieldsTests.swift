@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// Which header fields of the user go with which request to S3.
 @Suite struct S3FieldsTests {

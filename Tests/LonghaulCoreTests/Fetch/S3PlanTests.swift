@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// What is asked of S3, and what its answers mean.
 @Suite struct S3PlanTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// Whole lives of uploads to S3, with several parts at a time, answers in any order, and a crash at
 /// any effect: what was committed is all that the next life knows.

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// Several sources at once for one file.
 @Suite struct SeveralSourcesTests {

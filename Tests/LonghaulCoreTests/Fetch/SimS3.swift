@@ -1,4 +1,5 @@
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// A server like S3 that loses answers, forgets uploads and parts, and refuses, as its seed has it.
 /// An object of the same length and number of parts is there from the beginning.

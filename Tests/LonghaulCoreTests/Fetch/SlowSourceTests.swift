@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// When a source is left for its throughput.
 @Suite struct SlowSourceTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// A source is compared with the digest of its request before anything is sent.
 @Suite struct SourceCheckTests {

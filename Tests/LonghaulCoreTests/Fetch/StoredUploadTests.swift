@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// The stored form of an upload: what a row of an older engine says is read as it was meant, and
 /// what is written says the same.

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// Where `Location` leads to.
 @Suite struct UploadAddressTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// The answer that ends an upload may cross with the word that it is to leave the wire.
 @Suite struct UploadEndTests {

@@ -1,4 +1,5 @@
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// Uploads as they are begun and judged in tests.
 extension UploadState {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// What each end of each request means, for every protocol: protocol × purpose × end → verdict.
 ///

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// What an upload finds out of its server, and what its origin is remembered to speak at URLs that
 /// speak something else.

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// The lengths of the requests in which a file goes by tus or the draft, and their digests.
 @Suite struct UploadPieceTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// Where a file goes whose upload was given the URL of a directory.
 @Suite struct UploadPlaceTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// Which addresses a transfer does not go to that refuses private ones.
 @Suite struct PrivateAddressTests {

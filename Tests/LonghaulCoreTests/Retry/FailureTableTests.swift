@@ -1,4 +1,5 @@
 @testable import LonghaulCore
+@testable import LonghaulModel
 import Testing
 
 @Suite struct FailureTableTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// What other processes say of a transfer that waits for its turn is what holds it.
 @Suite struct PublishedLimitsTests {

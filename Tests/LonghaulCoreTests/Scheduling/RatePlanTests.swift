@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 @Suite struct RatePlanTests {
     private func at(_ hour: Int, _ minute: Int = 0) -> Timestamp {

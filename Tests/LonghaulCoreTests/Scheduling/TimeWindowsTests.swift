@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// Windows of days, over midnight, and several together. 2026-11-26 is a Thursday.
 @Suite struct TimeWindowsTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// How far zones are ahead of UTC, by the words of TZ and by the files of the zone database.
 @Suite struct ZoneRulesTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// Machines that were set up alike do not do the same at the same moment.
 @Suite struct FleetTests {

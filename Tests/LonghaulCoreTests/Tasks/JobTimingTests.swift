@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// When jobs run: at times of day, again after failures, once for what was missed.
 @Suite struct JobTimingTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// When requests come again: after submissions, ends and clocks that were set.
 @Suite struct TaskClockTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// What the grammars of the wire mean by a number and by equal names.
 @Suite struct ASCIITests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// Bytes that count how often they are looked at.
 private struct CountedBytes: Collection {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 private let pair = "aws_access_key_id = AK\naws_secret_access_key = s/e+c=\n"
 

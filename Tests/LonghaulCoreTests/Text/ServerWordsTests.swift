@@ -1,6 +1,7 @@
 import Testing
 
 @testable import LonghaulCore
+@testable import LonghaulModel
 
 /// What a server says of a refusal, as one line for people.
 @Suite struct ServerWordsTests {

@@ -1,6 +1,6 @@
 internal import CSystemd
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Messages of the bus that are read in one turn.
 private let busMessages = 1_000

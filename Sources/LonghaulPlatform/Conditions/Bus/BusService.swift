@@ -1,4 +1,4 @@
-internal import LonghaulCore
+internal import LonghaulModel
 /// A service by its well-known name, with its watched objects. It may start and stop at any time.
 final class BusService {
     let name: String

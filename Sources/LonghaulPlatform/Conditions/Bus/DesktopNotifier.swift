@@ -1,5 +1,5 @@
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Time for the desktop to show a notification.
 private let notificationSeconds: Double = 5

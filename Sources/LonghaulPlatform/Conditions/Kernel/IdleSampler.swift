@@ -1,5 +1,5 @@
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Samples whether the machine is in use, by its load and the input at its terminals. For machines
 /// where logind does not report idleness. There are no notifications, so it polls.

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Mounts of this process (proc(5), /proc/self/mountinfo). The kernel notifies of changes: poll(2)
 /// reports POLLERR and POLLPRI for the open file.

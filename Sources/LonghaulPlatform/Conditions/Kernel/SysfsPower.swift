@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// The power supplies in sysfs, with the kernel's notifications of changes.
 final class SysfsPower {

@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulCore
+internal import LonghaulModel
 
 /// Records of logged-in terminals that are read at most.
 private let terminalRecords = 10_000

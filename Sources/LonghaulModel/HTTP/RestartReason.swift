@@ -1,0 +1,149 @@
+/// Why bytes that were held are given up. The event `transferRestarted` tells it.
+package enum RestartReason: Hashable, Sendable {
+    /// The remote file is another one now.
+    case changed(VersionMatch.Evidence)
+    /// The whole file came, without a version.
+    case validatorMissing
+    /// Nothing was recorded that could prove that the remote file is still the same.
+    case nothingToProve
+    /// The bytes before the missing ones differ from the bytes held.
+    case overlapDiffers
+    case partialUnusable(PartialProblem)
+    /// 416; the length that the server named.
+    case rangeNotSatisfiable(total: Int64?)
+    /// 412.
+    case preconditionFailed
+    /// The body comes in another content coding than the bytes held.
+    case codingChanged
+    /// Answers that brought no byte, as often as ``Limits/emptyAnswersBeforeZero``.
+    case noBytes
+    /// More or fewer bytes than were promised.
+    case lengthDisagrees
+    /// The digest of the whole file, partly fetched from a mirror, is not the expected one.
+    case digestDiffers
+    case partFileMissing
+    case partFileReplaced
+    case partFileShorter
+
+    /// Fault of a 206.
+    package enum PartialProblem: String, Hashable, Sendable {
+        /// No Range had been sent.
+        case notAsked
+        case multipart
+        case rangeMissing
+        case rangeMalformed
+        case start
+        case end
+        case total
+        /// Content-Length is not the length of the range.
+        case length
+    }
+}
+
+extension RestartReason {
+    /// A cache may have answered with a stored answer to another request, and would again.
+    package var mayBeOfCache: Bool {
+        switch self {
+        case .partialUnusable, .rangeNotSatisfiable, .noBytes: true
+        case .changed, .validatorMissing, .nothingToProve, .overlapDiffers, .preconditionFailed,
+            .codingChanged, .lengthDisagrees, .digestDiffers, .partFileMissing, .partFileReplaced,
+            .partFileShorter:
+            false
+        }
+    }
+}
+
+extension RestartReason: CustomStringConvertible {
+    /// A clause that follows "started again from zero: ".
+    package var description: String {
+        switch self {
+        case .changed(.etag): "the remote file has changed (its ETag is another one)"
+        case .changed(.lastModified):
+            "the remote file has changed (its modification time is another one)"
+        case .changed(.length): "the remote file has changed (its length is another one)"
+        case .changed(.digest): "the remote file has changed (its digest is another one)"
+        case .validatorMissing:
+            "the server sent the whole file and nothing that tells whether it is still the same"
+        case .nothingToProve:
+            "nothing is known that could prove that the remote file is still the same"
+        case .overlapDiffers:
+            "the remote file has changed (its bytes differ from those that are kept)"
+        case .partialUnusable(let problem): "the server's partial answer is unusable: \(problem)"
+        case .rangeNotSatisfiable(let total?):
+            "the server has no such bytes: the remote file has \(SizeText.shown(total))"
+        case .rangeNotSatisfiable(nil): "the server has no such bytes"
+        case .preconditionFailed: "the server refused the condition that the file is still the same"
+        case .codingChanged: "the server sent the file in another content coding than before"
+        case .noBytes: "the server's answers to a resume brought no byte"
+        case .lengthDisagrees: "the length of what came is not what the server had promised"
+        case .digestDiffers:
+            "the file that came, from several sources, has another digest than is expected"
+        case .partFileMissing: "the part file is gone"
+        case .partFileReplaced: "the part file was replaced by another file"
+        case .partFileShorter: "the part file was cut off"
+        }
+    }
+}
+
+extension RestartReason.PartialProblem: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .notAsked: "no range had been asked for"
+        case .multipart: "it has several parts"
+        case .rangeMissing: "it does not say which bytes it holds"
+        case .rangeMalformed: "its Content-Range is malformed"
+        case .start: "it starts after the byte that was asked for"
+        case .end: "it goes on beyond the end of the file that was recorded"
+        case .total: "it does not name the length of the file that was recorded"
+        case .length: "its Content-Length is not the length of its range"
+        }
+    }
+}
+
+/// Result of comparing two validators: whether their bytes are of the same version.
+package enum VersionMatch: Hashable, Sendable {
+    /// Proven equal: strong tag, strong date, or digest.
+    case same
+    /// All common values agree, but only weakly: a tag marked weak, a young date.
+    case similar
+    /// The validators name nothing in common except perhaps the length.
+    case unknown
+    case different(Evidence)
+
+    package enum Evidence: String, Hashable, Sendable {
+        case etag, lastModified, length, digest
+    }
+}
+
+extension Validator {
+    /// Compares the pinned validator with an answer's. The strongest value that both have decides;
+    /// a different length always means another version.
+    package func match(_ answer: Validator) -> VersionMatch {
+        if let length, let other = answer.length, length != other { return .different(.length) }
+        if let match = matchDigests(answer) { return match }
+        if let tag = entityTag, let other = answer.entityTag {
+            if tag.matchesStrongly(other) { return .same }
+            // Proxies and compressing servers mark a tag weak and keep the rest.
+            guard tag.matchesWeakly(other), tag.isWeak || other.isWeak else {
+                return .different(.etag)
+            }
+            return matchDates(answer) == .different(.lastModified)
+                ? .different(.lastModified) : .similar
+        }
+        return matchDates(answer)
+    }
+
+    private func matchDigests(_ answer: Validator) -> VersionMatch? {
+        guard let mine = digest.flatMap(DigestField.checksum),
+            let other = answer.digest.flatMap(DigestField.checksum),
+            mine.algorithm == other.algorithm
+        else { return nil }
+        return mine == other ? .same : .different(.digest)
+    }
+
+    private func matchDates(_ answer: Validator) -> VersionMatch {
+        guard let lastModified, let other = answer.lastModified else { return .unknown }
+        guard lastModified.isExactly(other) else { return .different(.lastModified) }
+        return lastModifiedIsStrong ? .same : .similar
+    }
+}
