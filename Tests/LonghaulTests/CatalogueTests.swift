@@ -29,7 +29,7 @@ import Testing
         // Longhaul exports the values of the core; another library may only extend them.
         let (all, options) =
             library == "Longhaul"
-            ? (["Longhaul", "LonghaulCore"], [])
+            ? (["Longhaul", "LonghaulModel"], [])
             : ([library], ["-emit-extension-block-symbols"])
         for module in all {
             try await run(
@@ -58,7 +58,7 @@ import Testing
         let products = try text("Package.swift").matches(of: /\.library\(name: "(\w+)"/)
         #expect(products.map { String($0.1) }.sorted() == Self.libraries)
         let published = try text(".spi.yml").matches(of: /- (Longhaul\w*)/).map { String($0.1) }
-        #expect(published.filter { $0 != "LonghaulCore" } == Self.libraries)
+        #expect(published.filter { $0 != "LonghaulModel" } == Self.libraries)
     }
 
     /// The folder with what was built.

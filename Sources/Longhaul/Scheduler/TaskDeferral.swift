@@ -13,7 +13,7 @@ private let deferralPollSeconds: Double = 1
 ///     for await reason in task.shouldDefer { … }
 ///
 /// A requirement that is lost expires the launch as well, unless the request says otherwise
-/// (``LonghaulCore/TaskRequest/expiresWhenRequirementIsLost``).
+/// (``LonghaulModel/TaskRequest/expiresWhenRequirementIsLost``).
 public struct TaskDeferral: AsyncSequence, Sendable {
     /// Why a task is to stop.
     public enum Reason: Hashable, Sendable {

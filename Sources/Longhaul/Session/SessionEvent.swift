@@ -16,7 +16,7 @@ public struct SessionEvent: Sendable {
 
         /// The file is there, whole and durable.
         public static let transferCompleted = Kind(rawValue: "transferCompleted")
-        /// The transfer gave up; ``LonghaulCore/Transfer/error`` says why.
+        /// The transfer gave up; ``LonghaulModel/Transfer/error`` says why.
         public static let transferFailed = Kind(rawValue: "transferFailed")
         /// A command or the program ended it.
         public static let transferCancelled = Kind(rawValue: "transferCancelled")

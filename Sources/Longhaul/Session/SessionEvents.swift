@@ -30,7 +30,7 @@ public struct SessionEvents: AsyncSequence, Sendable {
 
         /// The next event; waits for one. Never `nil`.
         ///
-        /// - Throws: `CancellationError`; ``LonghaulCore/LonghaulError`` `sessionInvalidated`, or
+        /// - Throws: `CancellationError`; ``LonghaulModel/LonghaulError`` `sessionInvalidated`, or
         ///    `storeUnavailable` when the log cannot be read.
         public mutating func next() async throws -> SessionEvent? {
             while true {

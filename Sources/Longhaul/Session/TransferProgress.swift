@@ -61,7 +61,7 @@ public struct ProgressUpdates: AsyncSequence, Sendable {
 
         /// The next state; `nil` after the last one.
         ///
-        /// - Throws: `CancellationError`; ``LonghaulCore/LonghaulError`` `noSuchTransfer` when it
+        /// - Throws: `CancellationError`; ``LonghaulModel/LonghaulError`` `noSuchTransfer` when it
         ///    was removed, `sessionInvalidated`, `storeUnavailable`.
         public mutating func next() async throws -> TransferProgress? {
             if hasEnded { return nil }

@@ -19,7 +19,7 @@ public struct TransferChange: Equatable, Sendable {
 }
 
 extension TransferChange {
-    /// ``LonghaulCore/TransferRequest/priority``.
+    /// ``LonghaulModel/TransferRequest/priority``.
     public var priority: Priority? {
         get { fields[\.priority] }
         set { fields[\.priority] = newValue }
@@ -31,7 +31,7 @@ extension TransferChange {
         set { fields[\.earliestBegin] = newValue }
     }
 
-    /// ``LonghaulCore/TransferRequest/deadline``.
+    /// ``LonghaulModel/TransferRequest/deadline``.
     public var deadline: Deadline? {
         get { fields[\.deadline] }
         set { fields[\.deadline] = newValue }
@@ -43,7 +43,7 @@ extension TransferChange {
         set { fields[\.user] = newValue }
     }
 
-    /// ``LonghaulCore/TransferOptions/proxy``.
+    /// ``LonghaulModel/TransferOptions/proxy``.
     public var proxy: String?? {
         get { fields[\.proxy] }
         set { fields[\.proxy] = newValue }
@@ -55,19 +55,19 @@ extension TransferChange {
         set { fields[\.caCertificate] = newValue }
     }
 
-    /// ``LonghaulCore/TransferOptions/clientCertificate``.
+    /// ``LonghaulModel/TransferOptions/clientCertificate``.
     public var clientCertificate: String?? {
         get { fields[\.clientCertificate] }
         set { fields[\.clientCertificate] = newValue }
     }
 
-    /// ``LonghaulCore/TransferOptions/clientKey``.
+    /// ``LonghaulModel/TransferOptions/clientKey``.
     public var clientKey: String?? {
         get { fields[\.clientKey] }
         set { fields[\.clientKey] = newValue }
     }
 
-    /// ``LonghaulCore/TransferOptions/netrc``.
+    /// ``LonghaulModel/TransferOptions/netrc``.
     public var usesNetrc: Bool? {
         get { fields[\.netrc] }
         set { fields[\.netrc] = newValue }
@@ -103,13 +103,13 @@ extension TransferChange {
         set { fields[\.yields] = newValue }
     }
 
-    /// ``LonghaulCore/TransferOptions/connections``.
+    /// ``LonghaulModel/TransferOptions/connections``.
     public var connections: ConnectionCount? {
         get { fields[\.connections] }
         set { fields[\.connections] = newValue }
     }
 
-    /// ``LonghaulCore/TransferOptions/checksum``.
+    /// ``LonghaulModel/TransferOptions/checksum``.
     public var checksum: Checksum?? {
         get { fields[\TransferOptions.checksum] }
         set { fields[\TransferOptions.checksum] = newValue }
@@ -121,19 +121,19 @@ extension TransferChange {
         set { fields[\.stallTimeout] = newValue }
     }
 
-    /// ``LonghaulCore/TransferOptions/retries``.
+    /// ``LonghaulModel/TransferOptions/retries``.
     public var retries: Int?? {
         get { fields[\.retries] }
         set { fields[\.retries] = newValue }
     }
 
-    /// ``LonghaulCore/TransferRequest/expectedBytes``.
+    /// ``LonghaulModel/TransferRequest/expectedBytes``.
     public var expectedBytes: Int64?? {
         get { fields[\.expectedBytes] }
         set { fields[\.expectedBytes] = newValue }
     }
 
-    /// ``LonghaulCore/TransferRequest/isDiscretionary``.
+    /// ``LonghaulModel/TransferRequest/isDiscretionary``.
     public var isDiscretionary: Bool? {
         get { fields[\.isDiscretionary] }
         set { fields[\.isDiscretionary] = newValue }
@@ -145,7 +145,7 @@ extension TransferChange {
         set { fields[\.windows] = newValue }
     }
 
-    /// ``LonghaulCore/TransferSchedule/requires``.
+    /// ``LonghaulModel/TransferSchedule/requires``.
     public var requires: ConditionNeeds? {
         get { fields[\.requires] }
         set { fields[\.requires] = newValue }
@@ -157,25 +157,25 @@ extension TransferChange {
         set { fields[\.prefers] = newValue }
     }
 
-    /// ``LonghaulCore/TransferOptions/spread``, seconds.
+    /// ``LonghaulModel/TransferOptions/spread``, seconds.
     public var spread: Double? {
         get { fields[\.spread] }
         set { fields[\.spread] = newValue }
     }
 
-    /// ``LonghaulCore/TransferOptions/after``; an empty list = it waits for no other.
+    /// ``LonghaulModel/TransferOptions/after``; an empty list = it waits for no other.
     public var after: [TransferID]? {
         get { fields[\.after] }
         set { fields[\.after] = newValue }
     }
 
-    /// ``LonghaulCore/TransferOptions/afterAny``.
+    /// ``LonghaulModel/TransferOptions/afterAny``.
     public var afterAny: Bool? {
         get { fields[\.afterAny] }
         set { fields[\.afterAny] = newValue }
     }
 
-    /// ``LonghaulCore/TransferOptions/waiveAfter``, seconds.
+    /// ``LonghaulModel/TransferOptions/waiveAfter``, seconds.
     public var waiveAfter: Double? {
         get { fields[\.waiveAfter] }
         set { fields[\.waiveAfter] = newValue }
@@ -199,7 +199,7 @@ extension TransferChange {
         set { fields[\TransferOptions.metadata] = newValue }
     }
 
-    /// ``LonghaulCore/TransferOptions/ifExists``.
+    /// ``LonghaulModel/TransferOptions/ifExists``.
     public var ifExists: ExistingFilePolicy? {
         get { fields[\.ifExists] }
         set { fields[\.ifExists] = newValue }

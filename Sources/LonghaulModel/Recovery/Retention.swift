@@ -1,5 +1,3 @@
-internal import LonghaulModel
-
 /// How long a queue keeps ended transfers, so that one used for years stays small.
 ///
 /// BITS cancels a job that has not been completed for 90 days (`JobInactivityTimeout`); the same

@@ -1,5 +1,3 @@
-package import LonghaulModel
-
 /// How fast all transfers together may be, by the time of day.
 public struct RatePlan: Hashable, Sendable {
     /// The rate in a window; `nil` = as fast as it goes.

@@ -1,5 +1,3 @@
-package import LonghaulModel
-
 /// Expected course of a transfer, as far as known.
 public struct Forecast: Hashable, Sendable {
     /// When it starts, or may start at the latest; `nil` = it depends on conditions
@@ -186,8 +184,8 @@ extension WaitReason {
     /// The reason is a condition that is preferred, not required.
     package var isPreference: Bool { required?.hasSuffix(WaitReason.preferredMark) ?? false }
 
-    static let preferredMark = " (preferred)"
+    package static let preferredMark = " (preferred)"
 
     /// Requirement of a transfer on the network, besides that there is one.
-    static let unmeteredNetwork = "unmetered"
+    package static let unmeteredNetwork = "unmetered"
 }
