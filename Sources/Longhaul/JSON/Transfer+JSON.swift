@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 
 extension JSONText {
     /// A transfer as every command and event shows it; secrets redacted.

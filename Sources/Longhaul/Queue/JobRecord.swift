@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 
 /// A job as people see it.
 package struct JobRecord: Sendable {
