@@ -3,7 +3,7 @@ package import LonghaulCore
 /// The bodies of answers.
 extension SimulatedWire {
     /// The head is judged as in the transport: with the first byte of the body, or at its end.
-    package func judge(_ key: SegmentKey, _ request: RunningRequest, _ head: ResponseHead) {
+    package func judge(_ key: SegmentKey, _ request: SimulatedRequest, _ head: ResponseHead) {
         let verdict = request.request.judge(head)
         let isEmpty = request.served.range.isEmpty || head.status >= 300
         requests[key] = request
@@ -61,7 +61,7 @@ extension SimulatedWire {
 
     /// Skips, compares, writes, as the transport does.
     private func place(
-        _ key: SegmentKey, _ body: Range<Int64>, _ request: inout RunningRequest
+        _ key: SegmentKey, _ body: Range<Int64>, _ request: inout SimulatedRequest
     ) -> BodyStep {
         var range = body
         let skipped = min(request.plan.skip, Int64(range.count))

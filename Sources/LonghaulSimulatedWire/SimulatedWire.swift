@@ -4,7 +4,7 @@ package import LonghaulEngine
 /// A transport without sockets: requests pass through the phases that the real one has, and bodies
 /// move as time advances. Servers and disk are the adopter's.
 package protocol SimulatedWire: AnyObject, WirePort {
-    var requests: [SegmentKey: RunningRequest] { get set }
+    var requests: [SegmentKey: SimulatedRequest] { get set }
     /// The keys of requests, oldest first.
     var order: [SegmentKey] { get set }
     var facts: [WireFact] { get set }
@@ -26,26 +26,26 @@ package protocol SimulatedWire: AnyObject, WirePort {
     /// True if an answer to the whole request is outstanding.
     func isUnanswered(_ key: SegmentKey) -> Bool
     /// True if a request that was stopped ends now.
-    func endsNow(_ request: RunningRequest) -> Bool
+    func endsNow(_ request: SimulatedRequest) -> Bool
     /// Moves an upload; false for a download.
     func send(_ key: SegmentKey, _ seconds: Double) -> Bool
-    func rate(of request: RunningRequest) -> Double
+    func rate(of request: SimulatedRequest) -> Double
     /// Factor on the rate for one step.
     func variation() -> Double
     /// Bytes that still come after a request was shortened.
     func overshoot() -> Int64
-    func willReceive(_ key: SegmentKey, _ range: Range<Int64>, _ request: RunningRequest)
-    func didReceive(_ count: Int64, _ request: RunningRequest)
+    func willReceive(_ key: SegmentKey, _ range: Range<Int64>, _ request: SimulatedRequest)
+    func didReceive(_ count: Int64, _ request: SimulatedRequest)
     /// Bytes arrived beyond the new end of a shortened request.
     func didOverrun(_ key: SegmentKey, _ range: Range<Int64>)
     /// Bytes arrived that could not be used.
     func didWaste(_ key: SegmentKey, _ count: Int64)
     /// Compares a range of the body with the disk at an offset.
-    func isHeld(_ range: Range<Int64>, at position: Int64, _ request: RunningRequest) -> Bool
+    func isHeld(_ range: Range<Int64>, at position: Int64, _ request: SimulatedRequest) -> Bool
     func write(
-        _ range: Range<Int64>, at position: Int64, _ request: RunningRequest
+        _ range: Range<Int64>, at position: Int64, _ request: SimulatedRequest
     ) -> (errno: Int32, count: Int64)
-    func willEnd(_ key: SegmentKey, _ request: RunningRequest, _ end: inout SegmentEnd)
+    func willEnd(_ key: SegmentKey, _ request: SimulatedRequest, _ end: inout SegmentEnd)
     func say(_ text: @autoclosure () -> String)
 }
 
@@ -57,7 +57,7 @@ extension SimulatedWire {
     package func start(_ requests: [SegmentRequest]) {
         for request in requests where mayAct() {
             willQueue(request)
-            self.requests[request.key] = RunningRequest(request, now: now.monotonic)
+            self.requests[request.key] = SimulatedRequest(request, now: now.monotonic)
             order.append(request.key)
         }
         admit()
@@ -160,7 +160,7 @@ extension SimulatedWire {
         order.compactMap { requests[$0].flatMap(moment) }.min()
     }
 
-    private func moment(of request: RunningRequest) -> Instant? {
+    private func moment(of request: SimulatedRequest) -> Instant? {
         let patience = request.request.connection.stallTimeout
         let silence = request.touched + (request.isSuspect ? min(3, patience) : patience)
         switch request.phase {
@@ -201,11 +201,12 @@ extension SimulatedWire {
     package func willQueue(_ request: SegmentRequest) {}
     package func willStart(_ request: SegmentRequest) {}
     package func isUnanswered(_ key: SegmentKey) -> Bool { false }
-    package func endsNow(_ request: RunningRequest) -> Bool { false }
+    package func endsNow(_ request: SimulatedRequest) -> Bool { false }
     package func send(_ key: SegmentKey, _ seconds: Double) -> Bool { false }
     package func variation() -> Double { 1 }
     package func overshoot() -> Int64 { 0 }
-    package func willReceive(_ key: SegmentKey, _ range: Range<Int64>, _ request: RunningRequest) {}
+    package func willReceive(_ key: SegmentKey, _ range: Range<Int64>, _ request: SimulatedRequest)
+    {}
     package func didOverrun(_ key: SegmentKey, _ range: Range<Int64>) {}
     package func didWaste(_ key: SegmentKey, _ count: Int64) {}
     package func say(_ text: @autoclosure () -> String) {}

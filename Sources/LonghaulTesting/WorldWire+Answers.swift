@@ -37,7 +37,7 @@ extension WorldWire {
     }
 
     private func serve(
-        _ resource: SimulatedNetwork.Resource, _ request: inout RunningRequest
+        _ resource: SimulatedNetwork.Resource, _ request: inout SimulatedRequest
     ) -> ResponseHead {
         var head = head(200, request)
         head.headers["Accept-Ranges"] = "bytes"
@@ -62,7 +62,7 @@ extension WorldWire {
         return head
     }
 
-    private func head(_ status: Int, _ request: RunningRequest) -> ResponseHead {
+    private func head(_ status: Int, _ request: SimulatedRequest) -> ResponseHead {
         ResponseHead(
             status: status, headers: HeaderFields(), effectiveURL: request.url,
             receivedAt: now.wall)

@@ -12,7 +12,7 @@ final class WorldWire: SimulatedWire, @unchecked Sendable {
     private var last: Instant
     /// The files that answers are parts of.
     var contents: [SegmentKey: [UInt8]] = [:]
-    var requests: [SegmentKey: RunningRequest] = [:]
+    var requests: [SegmentKey: SimulatedRequest] = [:]
     var order: [SegmentKey] = []
     var facts: [WireFact] = []
     private(set) var isDown = false
@@ -52,11 +52,11 @@ final class WorldWire: SimulatedWire, @unchecked Sendable {
 
     func latency() -> Double { network.latency }
 
-    func rate(of request: RunningRequest) -> Double {
+    func rate(of request: SimulatedRequest) -> Double {
         min(network.bytesPerSecond, request.request.limitRate.map(Double.init) ?? .infinity)
     }
 
-    func isHeld(_ range: Range<Int64>, at position: Int64, _ request: RunningRequest) -> Bool {
+    func isHeld(_ range: Range<Int64>, at position: Int64, _ request: SimulatedRequest) -> Bool {
         var held = [UInt8](repeating: 0, count: range.count)
         let count = pread(
             request.request.target.descriptor, &held, held.count, off_t(position))
@@ -64,7 +64,7 @@ final class WorldWire: SimulatedWire, @unchecked Sendable {
     }
 
     func write(
-        _ range: Range<Int64>, at position: Int64, _ request: RunningRequest
+        _ range: Range<Int64>, at position: Int64, _ request: SimulatedRequest
     ) -> (errno: Int32, count: Int64) {
         var rest = bytes(range, request)
         while !rest.isEmpty {
@@ -80,12 +80,12 @@ final class WorldWire: SimulatedWire, @unchecked Sendable {
         return (0, Int64(range.count))
     }
 
-    private func bytes(_ range: Range<Int64>, _ request: RunningRequest) -> ArraySlice<UInt8> {
+    private func bytes(_ range: Range<Int64>, _ request: SimulatedRequest) -> ArraySlice<UInt8> {
         contents[request.request.key, default: []][Int(range.lowerBound)..<Int(range.upperBound)]
     }
 
     /// Shows the progress on the board.
-    func didReceive(_ count: Int64, _ request: RunningRequest) {
+    func didReceive(_ count: Int64, _ request: SimulatedRequest) {
         let cell = request.request.target.cell
         guard cell != 0 else { return }
         func add(_ cell: UInt) {
@@ -101,7 +101,7 @@ final class WorldWire: SimulatedWire, @unchecked Sendable {
         if owner != 0 { add(UInt(owner)) }
     }
 
-    func willEnd(_ key: SegmentKey, _ request: RunningRequest, _ end: inout SegmentEnd) {
+    func willEnd(_ key: SegmentKey, _ request: SimulatedRequest, _ end: inout SegmentEnd) {
         contents[key] = nil
         if request.request.upload != nil { end.bytesSent = request.served.sent }
     }

@@ -70,13 +70,13 @@ extension SimWire {
         }
     }
 
-    private func status(_ code: Int, _ exchange: RunningRequest) -> ResponseHead {
+    private func status(_ code: Int, _ exchange: SimulatedRequest) -> ResponseHead {
         ResponseHead(
             status: code, headers: HeaderFields(), effectiveURL: exchange.url,
             receivedAt: now.wall)
     }
 
-    func busy(_ exchange: RunningRequest) -> ResponseHead {
+    func busy(_ exchange: SimulatedRequest) -> ResponseHead {
         let code = [503, 429, 500, 408, 502].randomElement(using: &random) ?? 503
         var head = status(code, exchange)
         guard code == 503 || code == 429, Bool.random(using: &random) else { return head }
@@ -90,7 +90,8 @@ extension SimWire {
 
     /// Followed here, as the transport does, with the same ranges.
     private func redirect(
-        _ key: SegmentKey, _ exchange: inout RunningRequest, _ head: ResponseHead, to target: String
+        _ key: SegmentKey, _ exchange: inout SimulatedRequest, _ head: ResponseHead,
+        to target: String
     ) {
         guard exchange.request.judge(head) == .redirect else {
             return judge(key, exchange, head)
@@ -109,7 +110,7 @@ extension SimWire {
     }
 
     private func ranged(
-        _ head: inout ResponseHead, _ exchange: inout RunningRequest, _ content: SimContent
+        _ head: inout ResponseHead, _ exchange: inout SimulatedRequest, _ content: SimContent
     ) {
         let size = content.current.count
         if content.ignoresRanges { return }
@@ -125,7 +126,7 @@ extension SimWire {
     }
 
     /// What no server should say.
-    private func lie(_ head: inout ResponseHead, _ exchange: inout RunningRequest) {
+    private func lie(_ head: inout ResponseHead, _ exchange: inout SimulatedRequest) {
         contents[exchange.url]?.hasMisled = true
         // It was led there.
         contents[exchange.request.url]?.hasMisled = true

@@ -173,7 +173,7 @@ extension SimWire {
         end(key, nil)
     }
 
-    private func head(of answer: SimUploadAnswer, _ exchange: RunningRequest) -> ResponseHead {
+    private func head(of answer: SimUploadAnswer, _ exchange: SimulatedRequest) -> ResponseHead {
         var headers = HeaderFields()
         for name in answer.fields.keys.sorted() { headers[name] = answer.fields[name] }
         return ResponseHead(

@@ -9,7 +9,7 @@ final class SimWire: SimulatedWire, @unchecked Sendable {
     var contents: [String: SimContent] = [:]
     /// Those that take uploads.
     let servers = SimUploadServer()
-    var requests: [SegmentKey: RunningRequest] = [:]
+    var requests: [SegmentKey: SimulatedRequest] = [:]
     /// The file that each answer is of, and the bodies of uploads.
     var versions: [SegmentKey: SimBytes] = [:]
     var sendings: [SegmentKey: SimSending] = [:]
@@ -96,11 +96,11 @@ final class SimWire: SimulatedWire, @unchecked Sendable {
 
     func latency() -> Double { Double.random(in: 0...0.3, using: &random) }
 
-    func endsNow(_ request: RunningRequest) -> Bool { request.isStopping && random.happens(0.6) }
+    func endsNow(_ request: SimulatedRequest) -> Bool { request.isStopping && random.happens(0.6) }
 
     func isUnanswered(_ key: SegmentKey) -> Bool { sendings[key]?.isUnanswered == true }
 
-    func willEnd(_ key: SegmentKey, _ request: RunningRequest, _ end: inout SegmentEnd) {
+    func willEnd(_ key: SegmentKey, _ request: SimulatedRequest, _ end: inout SegmentEnd) {
         versions[key] = nil
         let sending = sendings.removeValue(forKey: key)
         say(

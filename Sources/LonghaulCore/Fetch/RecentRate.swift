@@ -35,7 +35,7 @@ struct RecentRate: Sendable {
 }
 
 /// The reaction to the throughput of the source in use. Pure.
-package enum SourceSpeed: Hashable, Sendable {
+enum SourceSpeed: Hashable, Sendable {
     case keep
     /// Less than the user wants: as after a stall.
     case tooSlow
@@ -47,7 +47,7 @@ package enum SourceSpeed: Hashable, Sendable {
     ///   - floor: Lowest acceptable bytes per second; `nil` = any.
     ///   - others: The remembered rates of the other sources, by index; without sources that may
     ///     not be asked now.
-    package static func judge(rate: Double, floor: Int64?, others: [Int: Double]) -> SourceSpeed {
+    static func judge(rate: Double, floor: Int64?, others: [Int: Double]) -> SourceSpeed {
         let best = others.max { ($0.value, $1.key) < ($1.value, $0.key) }
         if let best, best.value >= rate * fasterSourceFactor { return .leave(for: best.key) }
         return floor.map { rate < Double($0) } == true ? .tooSlow : .keep

@@ -86,13 +86,11 @@ struct FetchStarter {
         let own = try held(work.fetchID, tx, changes)
         if let own { snapshot.fetches[own.state.id] = own }
         // A file that may have its name is looked for there, for this transfer alone.
-        guard own?.state.mayHaveItsName != true, let identity = work.sharedIdentity else {
-            return snapshot
-        }
+        if own?.state.mayHaveItsName == true { return snapshot }
         let others = try tx.sharing.queued(
             work.identityKey, .pause, limit: Limits.sharersPerFetch
         ).filter { $0.id != work.id }
-        if others.isEmpty { return snapshot }
+        guard !others.isEmpty, let identity = work.sharedIdentity else { return snapshot }
         changes.starts.identities.insert(identity)
         changes.hasNewIntents = true
         let holders = others.filter { $0.fetch != nil }.map(\.id)

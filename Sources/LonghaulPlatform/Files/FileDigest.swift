@@ -1,10 +1,10 @@
-/// Bytes of a file that are read and hashed at once.
-private let digestPieceBytes = 1 << 20
-
 private import CLibcrypto
 internal import Glibc
 package import LonghaulModel
 private import Synchronization
+
+/// Bytes of a file that are read and hashed at once.
+private let digestPieceBytes = 1 << 20
 
 /// The digest of a file's beginning, extended as the file grows. Written bytes are hashed during
 /// the transfer, from the page cache, so that little is left to read at its end.

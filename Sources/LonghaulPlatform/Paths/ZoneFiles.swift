@@ -1,9 +1,9 @@
 internal import Glibc
 package import LonghaulModel
+private import Synchronization
 
 /// The name of a time zone, or its rule.
 private let zoneBytes = 255
-private import Synchronization
 
 /// The time zones of this machine, by the words of a `TZ` variable. A file is read again when it
 /// has changed: a machine may move, and the database is updated.

@@ -1,11 +1,11 @@
 internal import CLonghaul
 internal import Glibc
 internal import LonghaulModel
+private import Synchronization
 
 /// The kernel's limit for the arguments and variables of a program together; a mark may be the
 /// last variable.
 private let environmentBytes = 6 << 20
-private import Synchronization
 
 /// The program and environment of a host's process.
 package struct HostProgram: Sendable {

@@ -1,11 +1,8 @@
 internal import LonghaulModel
+private import Synchronization
 
-/// Syncs wait for the disk more than for a processor; more threads only add contention in its
-/// journal.
-private let fileThreads = 2
 /// After so long without the start of a job, all threads count as occupied.
 private let fileThreadsBusyMilliseconds = 100
-private import Synchronization
 
 /// A few threads for disk work that would block the engine: syncs, renames, hashing.
 ///
@@ -18,7 +15,7 @@ private import Synchronization
 package final class FileWorkers: Sendable {
     /// Syncs wait for the disk more than for a processor; more threads only add contention in its
     /// journal.
-    package static let threadsDefault = fileThreads
+    package static let threadsDefault = 2
     /// The most jobs of one disk that run at a time.
     package static let jobsPerDiskMax = Limits.fileThreadsMaximum - 2
 

@@ -1,10 +1,10 @@
 internal import CLonghaul
 internal import Glibc
 internal import LonghaulModel
+private import Synchronization
 
 /// Threads have shallow stacks; the workers' closures hash and copy with buffers on the heap.
 private let threadStackBytes = 512 * 1024
-private import Synchronization
 
 /// A kernel thread that runs one closure, for blocking calls, which must not occupy a thread of
 /// Swift's concurrency pool.

@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 internal import LonghaulModel
+private import Synchronization
 
 /// Texts of options that are kept as values.
 private let storedOptionsKept = 64
-private import Synchronization
 
 /// Values that the store keeps as one JSON text.
 package enum StoredJSON {

@@ -1,11 +1,11 @@
 internal import Glibc
 internal import LonghaulModel
+private import Synchronization
 
 /// Time for the desktop to show a notification.
 private let notificationSeconds: Double = 5
 /// Characters of a notification's text.
 private let notificationCharacters = 300
-private import Synchronization
 
 /// Shows notifications on the desktop of the user, by the service `org.freedesktop.Notifications`
 /// of the session bus (Desktop Notifications Specification 1.2). Without a bus or a desktop they

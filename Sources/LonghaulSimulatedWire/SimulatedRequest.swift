@@ -22,7 +22,7 @@ package struct ServedBody {
 }
 
 /// A request on a simulated wire, from its start to its end.
-package struct RunningRequest {
+package struct SimulatedRequest {
     package enum Phase {
         /// Waits for one of its origin's connections.
         case queued
