@@ -94,14 +94,8 @@ extension SimulatedWorld {
 
     /// The conditions that the engine is interested in; it knows nothing of the others.
     private var visible: Conditions {
-        let all = conditions.conditions(since: told.since, networkSince: told.networkSince)
-        var seen = Conditions()
-        if told.interest.power || told.interest.battery != nil { seen.power = all.power }
-        if told.interest.battery != nil { seen.battery = all.battery }
-        if told.interest.network || told.interest.unmetered { seen.network = all.network }
-        if told.interest.idle { seen.isIdle = all.isIdle }
-        if told.interest.fullPower { seen.savesPower = all.savesPower }
-        return seen
+        conditions.conditions(since: told.since, networkSince: told.networkSince)
+            .only(told.interest.kinds)
     }
 
     // MARK: - Hosts

@@ -90,6 +90,19 @@ import Testing
         }
     }
 
+    /// The page names every file that knows the condition `saver`, as the next one needs the same.
+    @Test func filesOfACondition() throws {
+        let page = try #require(Repository.shared.text("docs/internals/changing.md"))
+        let files = Repository.sources.filter { file in
+            file.code.contains { $0.contains(/\b(saver|savesPower|fullPower)\b/) }
+        }
+        #expect(files.count <= 10)
+        for file in files {
+            let name = file.path.split(separator: "/").last ?? ""
+            #expect(page.contains("\(name)`"), "\(file.path)")
+        }
+    }
+
     /// The page counts the files that it names, and each of them is there.
     @Test func lifeOfAURLCountsItsFiles() throws {
         let text = try #require(Repository.shared.text("docs/internals/life-of-a-url.md"))

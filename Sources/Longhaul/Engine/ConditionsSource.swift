@@ -80,7 +80,7 @@ final class ConditionsSource: ConditionsPort {
         // If all conditions are unknown, transfers with requirements wait and all others run.
         guard let watch = started() else { return .unknown(since: queue.now) }
         let all = self.interest.withLock { all in
-            all = all.intersection(Self.marks).union(ConditionInterest(interest))
+            all = all.intersection(Self.marks).union(ConditionInterest(interest.kinds))
             return all
         }
         watch.setInterest(all)
@@ -112,17 +112,5 @@ final class ConditionsSource: ConditionsPort {
             }
             return watching
         }
-    }
-}
-
-extension ConditionInterest {
-    init(_ needs: ConditionNeeds) {
-        self = []
-        // External power serves where a charge is asked for.
-        if needs.power || needs.battery != nil { insert(.power) }
-        if needs.battery != nil { insert(.battery) }
-        if needs.network || needs.unmetered { insert(.network) }
-        if needs.idle { insert(.idle) }
-        if needs.fullPower { insert(.saver) }
     }
 }

@@ -30,11 +30,7 @@ struct ConditionReader {
             return now
         }
         var result = now
-        result.power.remember(known.power)
-        result.battery.remember(known.battery)
-        result.network.remember(known.network)
-        result.isIdle.remember(known.isIdle)
-        result.savesPower.remember(known.savesPower)
+        for kind in ConditionKind.allCases { result[kind].remember(known[kind]) }
         return result
     }
 

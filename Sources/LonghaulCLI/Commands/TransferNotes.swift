@@ -95,24 +95,19 @@ extension Transfer {
 extension WaitReason {
     /// `longhaul now` sets it aside.
     var isSetAsideByNow: Bool {
-        switch reason {
-        case .earliestBegin, .window, .power, .battery, .unmetered, .idle, .saver: true
-        case .backoff: nextCheck != nil
-        case .originCooldown: nextCheck != nil || required == WaitReason.otherCredentials
-        case .network, .storage, .concurrency, .originLimit, .engine, .input, .host, .trigger,
-            .transfers:
-            false
+        switch reason.group {
+        case .time: true
+        case .condition: reason != .network
+        case .pause:
+            reason != .storage && nextCheck != nil
+                || reason == .originCooldown && required == WaitReason.otherCredentials
+        case .turn, .event: false
         }
     }
 
     /// A condition of the transfer. `resume` ends the others, and an engine takes a moment to carry
     /// that out.
     fileprivate var outlastsResume: Bool {
-        switch reason {
-        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .saver: true
-        case .backoff, .originCooldown, .storage, .concurrency, .originLimit, .engine, .input,
-            .host, .trigger, .transfers:
-            false
-        }
+        reason.group == .time || reason.condition != nil
     }
 }

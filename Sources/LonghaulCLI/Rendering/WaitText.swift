@@ -53,12 +53,6 @@ struct WaitText {
         switch wait.reason {
         case .earliestBegin: wait.nextCheck.map { "not before " + time.short($0) } ?? "its time"
         case .window: wait.nextCheck.map { "window at " + time.short($0) } ?? "its time window"
-        case .power: "external power"
-        case .battery: "a fuller battery"
-        case .network: "the network"
-        case .unmetered: "an unmetered network"
-        case .idle: "an idle machine"
-        case .saver: "no power saving"
         case .storage: wait.required ?? "free space"
         case .backoff: wait.nextCheck.map { "retry " + due($0) } ?? "a retry"
         case .originCooldown:
@@ -70,35 +64,17 @@ struct WaitText {
         case .host: "its host"
         case .trigger: "a change of the machine"
         case .transfers: wait.required.map { "transfers " + $0 } ?? "transfers"
+        default: wait.reason.condition ?? wait.reason.rawValue
         }
     }
 }
 
 extension Transfer {
     /// The reasons why it waits, without its turn.
-    var obstacles: [WaitReason] { waitingFor.filter { !$0.reason.isTurn } }
+    var obstacles: [WaitReason] { waitingFor.filter { $0.reason.group != .turn } }
 }
 
 extension WaitReason {
     /// The transfer waits because something went wrong.
-    fileprivate var isPause: Bool {
-        switch reason {
-        case .backoff, .originCooldown, .storage: true
-        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .saver,
-            .concurrency, .originLimit, .engine, .input, .host, .trigger, .transfers:
-            false
-        }
-    }
-}
-
-extension WaitReason.Reason {
-    /// The transfer waits only for other transfers or for an engine.
-    fileprivate var isTurn: Bool {
-        switch self {
-        case .concurrency, .originLimit, .engine: true
-        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .saver,
-            .storage, .backoff, .originCooldown, .input, .host, .trigger, .transfers:
-            false
-        }
-    }
+    fileprivate var isPause: Bool { reason.group == .pause }
 }

@@ -67,7 +67,7 @@ struct WhyText {
         case .concurrency, .originLimit:
             return [required.map { "needs \($0)" }, current.map { "there are \($0)" }]
                 .compactMap { $0 }
-        case .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle, .saver:
+        default:
             return [required.map { "needs \($0)" }, current.map { "is \($0)" }]
                 .compactMap { $0 }
         }

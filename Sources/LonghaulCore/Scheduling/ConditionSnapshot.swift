@@ -93,34 +93,28 @@ struct ConditionCheck {
     let conditions: Conditions
 
     func unmet(_ needs: ConditionNeeds, strict: Bool) -> [WaitReason] {
-        var reasons: [WaitReason] = []
-        if needs.power {
-            let power = conditions.power
-            if power.value.map({ $0 != .external }) ?? strict {
-                reasons.append(
-                    reason(.power, "external", power.value?.rawValue, power.since, strict))
-            }
+        let power = unmet(.power, "external", in: .power, strict) { $0 == "external" }
+        let idle = unmet(.idle, "idle", in: .idle, strict, else: "in use") { $0 == "yes" }
+        let saver = unmet(.saver, "no power saving", in: .saver, strict, else: "power saving") {
+            $0 == "off"
         }
-        if let percent = needs.battery, let reason = battery(percent, strict) {
-            reasons.append(reason)
-        }
-        if let reason = network(needs, strict: strict) { reasons.append(reason) }
-        if needs.idle {
-            let idle = conditions.isIdle
-            if idle.value.map({ !$0 }) ?? strict {
-                let current = idle.value.map { $0 ? "idle" : "in use" }
-                reasons.append(reason(.idle, "idle", current, idle.since, strict))
-            }
-        }
-        if needs.fullPower {
-            let saver = conditions.savesPower
-            if saver.value ?? strict {
-                let current = saver.value.map { _ in "power saving" }
-                reasons.append(
-                    reason(.saver, "no power saving", current, saver.since, strict))
-            }
-        }
-        return reasons
+        return [
+            needs.power ? power : nil, needs.battery.flatMap { battery($0, strict) },
+            network(needs, strict: strict), needs.idle ? idle : nil, needs.fullPower ? saver : nil,
+        ].compactMap { $0 }
+    }
+
+    /// The reason of a condition that does not hold.
+    ///
+    /// - Parameter current: The value in words; `nil`: its own text.
+    private func unmet(
+        _ reason: WaitReason.Reason, _ required: String, in kind: ConditionKind, _ strict: Bool,
+        else current: String? = nil, _ holds: (String) -> Bool
+    ) -> WaitReason? {
+        let reading = conditions[kind]
+        if reading.value.map(holds) ?? !strict { return nil }
+        return self.reason(
+            reason, required, reading.value.map { current ?? $0 }, reading.since, strict)
     }
 
     func network(strict: Bool, isRequired: Bool) -> WaitReason? {

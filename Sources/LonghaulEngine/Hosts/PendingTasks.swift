@@ -83,7 +83,7 @@ struct PendingTasks {
             }
             if !changed.isEmpty {
                 try tasks.returnDeferred(
-                    { !changed.isDisjoint(with: $0.interest) }, now: now.wall)
+                    { !changed.isDisjoint(with: $0.interest.kinds) }, now: now.wall)
             }
             loaded = try tasks.head(now: now.wall, snapshot.time, isAwake: wakes) { key in
                 // A condition that has not been read yet is not known to hold.
@@ -115,7 +115,7 @@ struct PendingTasks {
         return found
     }
 
-    private typealias Settling = (what: ConditionNeeds, until: Instant)
+    private typealias Settling = (what: Set<ConditionKind>, until: Instant)
 
     /// A job that was stopped does not begin again while its conditions come and go.
     ///
@@ -125,8 +125,10 @@ struct PendingTasks {
     ) throws -> ([StoredTask], Instant?) {
         var first: Instant?
         let begins = try due.filter { task in
-            let until = settling.filter { !$0.what.isDisjoint(with: task.eligibility.interest) }
-                .map(\.until).max()
+            let until = settling.filter {
+                !$0.what.isDisjoint(with: task.eligibility.interest.kinds)
+            }
+            .map(\.until).max()
             guard let until, try tasks.wasStopped(task) else { return true }
             first = min(first ?? until, until)
             return false
@@ -134,7 +136,7 @@ struct PendingTasks {
         return (begins, first)
     }
 
-    private mutating func settle(_ changed: ConditionNeeds, now: Instant) {
+    private mutating func settle(_ changed: Set<ConditionKind>, now: Instant) {
         settling.removeAll { $0.until <= now }
         if !changed.isEmpty {
             settling.append((changed, now + Limits.taskSettleSeconds))
@@ -160,24 +162,11 @@ struct PendingTasks {
     /// - Parameter areKnown: What was unknown before does not count.
     private static func changed(
         _ old: Conditions, _ new: Conditions, areKnown: Bool = false
-    ) -> ConditionNeeds {
-        func isOther<Value: Equatable>(_ old: Value?, _ new: Value?) -> Bool {
-            old != new && !(areKnown && old == nil)
-        }
-        let isOtherNetwork = isOther(old.network.value, new.network.value)
-        return ConditionNeeds(
-            power: isOther(old.power.value, new.power.value), unmetered: isOtherNetwork,
-            idle: isOther(old.isIdle.value, new.isIdle.value), network: isOtherNetwork,
-            battery: isOther(old.battery.value, new.battery.value) ? 1 : nil,
-            fullPower: isOther(old.savesPower.value, new.savesPower.value))
-    }
-}
-
-extension ConditionNeeds {
-    fileprivate func isDisjoint(with other: ConditionNeeds) -> Bool {
-        !(power && other.power || unmetered && other.unmetered || idle && other.idle
-            || network && other.network || battery != nil && other.battery != nil
-            || fullPower && other.fullPower)
+    ) -> Set<ConditionKind> {
+        Set(
+            ConditionKind.allCases.filter {
+                old[$0].value != new[$0].value && !(areKnown && old[$0].value == nil)
+            })
     }
 }
 

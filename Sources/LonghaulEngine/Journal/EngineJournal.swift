@@ -128,31 +128,23 @@ package struct EngineJournal: Sendable {
     }
 
     func conditions(_ old: Conditions, _ new: Conditions) {
-        changed("power", old.power, new.power)
-        changed("battery", old.battery, new.battery)
-        changed("network", old.network, new.network)
-        changed("idle", old.isIdle, new.isIdle)
-        changed("saver", old.savesPower, new.savesPower)
+        for kind in ConditionKind.allCases { changed(kind, old[kind], new[kind]) }
         if new.network.value == old.network.value, new.network.isAnother(than: old.network) {
             logger.info("the network is another one of the same kind")
         }
     }
 
     /// A charge goes up and down all day: only at the finest level.
-    private func changed<Value>(
-        _ name: String, _ old: Reading<Value>, _ new: Reading<Value>
+    private func changed(
+        _ kind: ConditionKind, _ old: Reading<String>, _ new: Reading<String>
     ) {
         guard old.value != new.value else { return }
         logger.log(
-            level: name == "battery" ? .debug : .info, "a condition has changed",
+            level: kind == .battery ? .debug : .info, "a condition has changed",
             metadata: [
-                "condition": "\(name)", "value": "\(text(new.value))",
-                "before": "\(text(old.value))", "source": "\(new.source)",
+                "condition": "\(kind)", "value": "\(new.value ?? "unknown")",
+                "before": "\(old.value ?? "unknown")", "source": "\(new.source)",
             ])
-    }
-
-    private func text<Value>(_ value: Value?) -> String {
-        value.map { "\($0)" } ?? "unknown"
     }
 
     func suspends() {

@@ -5,15 +5,34 @@
 /// them as wanted; each may be `unknown`.
 public struct ConditionOverride: Hashable, Sendable {
     /// `nil` = not overridden; `.some(nil)` = said to be unknown. The same for the others.
-    public var power: PowerSource??
+    public var power: PowerSource?? {
+        get { said(\.power, .power) }
+        set { say(\.power, .power, newValue) }
+    }
     /// Battery level in percent, 0…100.
-    public var battery: Int??
+    public var battery: Int?? {
+        get { said(\.battery, .battery) }
+        set { say(\.battery, .battery, newValue) }
+    }
     /// The state of the network, and what it costs.
-    public var network: NetworkState??
+    public var network: NetworkState?? {
+        get { said(\.network, .network) }
+        set { say(\.network, .network, newValue) }
+    }
     /// True if no user is at the machine.
-    public var isIdle: Bool??
+    public var isIdle: Bool?? {
+        get { said(\.isIdle, .idle) }
+        set { say(\.isIdle, .idle, newValue) }
+    }
     /// True if the machine is told to save power.
-    public var savesPower: Bool??
+    public var savesPower: Bool?? {
+        get { said(\.savesPower, .saver) }
+        set { say(\.savesPower, .saver, newValue) }
+    }
+    /// The conditions that it overrides.
+    public private(set) var kinds: Set<ConditionKind> = []
+    /// The values of those; all else is unknown.
+    private var conditions = Conditions()
 
     /// Overrides nothing.
     public init() {}
@@ -35,46 +54,20 @@ public struct ConditionOverride: Hashable, Sendable {
         }
     }
 
-    /// The conditions that it overrides.
-    public var kinds: Set<ConditionKind> {
-        Set(ConditionKind.allCases.filter { text(of: $0) != nil })
-    }
-
     /// The override of one condition, as its text has it; `nil` = none.
     public func text(of kind: ConditionKind) -> String? {
-        switch kind {
-        case .power: power.map { $0?.rawValue ?? Self.unknown }
-        case .battery: battery.map { $0.map(String.init) ?? Self.unknown }
-        case .network: network.map { $0?.rawValue ?? Self.unknown }
-        case .idle: isIdle.map { $0.map { $0 ? "yes" : "no" } ?? Self.unknown }
-        case .saver: savesPower.map { $0.map { $0 ? "on" : "off" } ?? Self.unknown }
-        }
+        kinds.contains(kind) ? conditions[kind].value ?? Self.unknown : nil
     }
 
     /// Says `text` about one condition; `false`, and nothing changed, when that is no value of it.
     package mutating func set(_ kind: ConditionKind, to text: some StringProtocol) -> Bool {
-        let text = String(text)
-        let isUnknown = text == Self.unknown
-        switch kind {
-        case .power:
-            let value = PowerSource(rawValue: text)
-            guard value != nil || isUnknown else { return false }
-            power = .some(value)
-        case .battery:
-            let value = Self.percent(text)
-            guard value != nil || isUnknown else { return false }
-            battery = .some(value)
-        case .network:
-            let value = NetworkState(rawValue: text)
-            guard value != nil || isUnknown else { return false }
-            network = .some(value)
-        case .idle:
-            guard text == "yes" || text == "no" || isUnknown else { return false }
-            isIdle = .some(isUnknown ? nil : text == "yes")
-        case .saver:
-            guard text == "on" || text == "off" || isUnknown else { return false }
-            savesPower = .some(isUnknown ? nil : text == "on")
+        let before = conditions[kind]
+        conditions[kind].value = String(text)
+        if conditions[kind].value == nil, text != Self.unknown {
+            conditions[kind] = before
+            return false
         }
+        kinds.insert(kind)
         return true
     }
 
@@ -82,20 +75,9 @@ public struct ConditionOverride: Hashable, Sendable {
     package func apply(
         to conditions: inout Conditions, source: String, since: (ConditionKind) -> Timestamp?
     ) {
-        if let power {
-            conditions.power = Reading(power, source: source, since: since(.power))
-        }
-        if let battery {
-            conditions.battery = Reading(battery, source: source, since: since(.battery))
-        }
-        if let network {
-            conditions.network = Reading(network, source: source, since: since(.network))
-        }
-        if let isIdle {
-            conditions.isIdle = Reading(isIdle, source: source, since: since(.idle))
-        }
-        if let savesPower {
-            conditions.savesPower = Reading(savesPower, source: source, since: since(.saver))
+        for kind in kinds {
+            conditions[kind] = Reading(
+                self.conditions[kind].value, source: source, since: since(kind))
         }
     }
 
@@ -103,11 +85,17 @@ public struct ConditionOverride: Hashable, Sendable {
 
     private static let unknown = "unknown"
 
-    private static func percent(_ text: String) -> Int? {
-        guard (1...3).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit),
-            let value = Int(text), value <= 100
-        else { return nil }
-        return value
+    private func said<Value>(
+        _ path: KeyPath<Conditions, Reading<Value>>, _ kind: ConditionKind
+    ) -> Value?? {
+        kinds.contains(kind) ? .some(conditions[keyPath: path].value) : nil
+    }
+
+    private mutating func say<Value>(
+        _ path: WritableKeyPath<Conditions, Reading<Value>>, _ kind: ConditionKind, _ value: Value??
+    ) {
+        if value == nil { kinds.remove(kind) } else { kinds.insert(kind) }
+        conditions[keyPath: path].value = value ?? nil
     }
 
     private static func refusal(_ item: some StringProtocol, _ why: String) -> LonghaulError {
@@ -120,18 +108,6 @@ extension ConditionOverride: CustomStringConvertible {
     public var description: String {
         ConditionKind.allCases.compactMap { kind in text(of: kind).map { "\(kind)=\($0)" } }
             .joined(separator: ",")
-    }
-}
-
-extension ConditionKind {
-    fileprivate var values: String {
-        switch self {
-        case .power: "external, battery or unknown"
-        case .battery: "0 to 100 or unknown"
-        case .network: "unmetered, metered, offline or unknown"
-        case .idle: "yes, no or unknown"
-        case .saver: "on, off or unknown"
-        }
     }
 }
 

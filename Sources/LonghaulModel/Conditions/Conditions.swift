@@ -104,32 +104,107 @@ extension Conditions {
     /// All was looked at, and nothing could be found out.
     package static func unknown(since: Timestamp) -> Conditions {
         var conditions = Conditions()
-        conditions.power.since = since
-        conditions.battery.since = since
-        conditions.network.since = since
-        conditions.isIdle.since = since
-        conditions.savesPower.since = since
+        for kind in ConditionKind.allCases { conditions[kind].since = since }
         return conditions
     }
 
     /// All conditions on which these needs depend were read.
     package func hasSeen(_ needs: ConditionNeeds) -> Bool {
-        // External power serves where a charge is asked for.
-        if needs.power || needs.battery != nil, power.since == nil { return false }
-        if needs.battery != nil, battery.since == nil { return false }
-        if needs.network || needs.unmetered, network.since == nil { return false }
-        if needs.fullPower, savesPower.since == nil { return false }
-        return !needs.idle || isIdle.since != nil
+        needs.kinds.allSatisfy { self[$0].since != nil }
     }
 
     /// Fills conditions that this process has not read yet with the readings of other processes.
     package func completed(by others: Conditions) -> Conditions {
-        var all = self
-        if power.since == nil { all.power = others.power }
-        if battery.since == nil { all.battery = others.battery }
-        if network.since == nil { all.network = others.network }
-        if isIdle.since == nil { all.isIdle = others.isIdle }
-        if savesPower.since == nil { all.savesPower = others.savesPower }
-        return all
+        let unread = ConditionKind.allCases.filter { self[$0].since == nil }
+        return others.only(Set(unread), else: self)
+    }
+
+    /// The conditions of some kinds, and of all other kinds those of `rest`.
+    package func only(
+        _ kinds: Set<ConditionKind>, else rest: Conditions = Conditions()
+    ) -> Conditions {
+        var result = rest
+        for kind in kinds { result[kind] = self[kind] }
+        return result
+    }
+
+    /// The reading of a condition, with its value as a text.
+    package subscript(kind: ConditionKind) -> Reading<String> {
+        get { kind.entry.get(self) }
+        set { kind.entry.set(&self, newValue) }
+    }
+}
+
+/// A condition: its reading, and the texts of its values.
+struct ConditionEntry: Sendable {
+    /// The values in words, for a refusal.
+    let values: String
+    let form: ConditionKind.Form
+    let get: @Sendable (Conditions) -> Reading<String>
+    let set: @Sendable (inout Conditions, Reading<String>) -> Void
+
+    init<Value>(
+        _ path: any WritableKeyPath<Conditions, Reading<Value>> & Sendable, _ values: String,
+        _ form: ConditionKind.Form, text: @escaping @Sendable (Value) -> String,
+        parse: @escaping @Sendable (String) -> Value?
+    ) {
+        self.values = values
+        self.form = form
+        get = { $0[keyPath: path].map(text) }
+        set = { $0[keyPath: path] = $1.map(parse) }
+    }
+}
+
+extension ConditionKind {
+    /// How a value is shown.
+    package enum Form: Sendable {
+        case word, percent, yesNo
+    }
+
+    package var form: Form { entry.form }
+
+    /// The values in words, for a refusal.
+    var values: String { entry.values }
+
+    /// A new condition is an entry here, its property of ``Conditions``, and its sensor.
+    fileprivate var entry: ConditionEntry {
+        switch self {
+        case .power: Self.powerEntry
+        case .battery: Self.batteryEntry
+        case .network: Self.networkEntry
+        case .idle: Self.idleEntry
+        case .saver: Self.saverEntry
+        }
+    }
+
+    private static let powerEntry = ConditionEntry(
+        \.power, "external, battery or unknown", .word, text: \.rawValue,
+        parse: { PowerSource(rawValue: $0) })
+    private static let batteryEntry = ConditionEntry(
+        \.battery, "0 to 100 or unknown", .percent, text: { "\($0)" }, parse: percent)
+    private static let networkEntry = ConditionEntry(
+        \.network, "unmetered, metered, offline or unknown", .word, text: \.rawValue,
+        parse: { NetworkState(rawValue: $0) })
+    private static let idleEntry = ConditionEntry(
+        \.isIdle, "yes, no or unknown", .yesNo, text: { $0 ? "yes" : "no" },
+        parse: { ["yes": true, "no": false][$0] })
+    private static let saverEntry = ConditionEntry(
+        \.savesPower, "on, off or unknown", .word, text: { $0 ? "on" : "off" },
+        parse: { ["on": true, "off": false][$0] })
+
+    @Sendable private static func percent(_ text: String) -> Int? {
+        guard (1...3).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit),
+            let value = Int(text), value <= 100
+        else { return nil }
+        return value
+    }
+}
+
+extension Reading {
+    /// The same reading with another form of its value.
+    fileprivate func map<Other>(_ change: (Value) -> Other?) -> Reading<Other> {
+        var reading = Reading<Other>(value.flatMap(change), source: source, since: since)
+        reading.identity = identity
+        return reading
     }
 }

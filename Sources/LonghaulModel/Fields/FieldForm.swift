@@ -59,6 +59,7 @@ package enum FieldValue: Hashable, Sendable {
     case size(Int64)
     case rate(Int64)
     case seconds(Double)
+    case moment(Timestamp)
     case text(String)
     case texts([String])
     case numbers([Int64])

@@ -144,12 +144,10 @@ private struct Holds {
                 if wait.isPreference { preferred.append(word) } else { required.append(word) }
                 continue
             }
-            switch wait.reason {
-            case .concurrency, .originLimit: isItsTurn = true
-            case .engine: needsEngine = true
-            case .earliestBegin, .window, .backoff, .originCooldown, .storage, .network, .power,
-                .battery, .unmetered, .idle, .saver, .input, .host, .trigger, .transfers:
-                break
+            if wait.reason == .engine {
+                needsEngine = true
+            } else if wait.reason.group == .turn {
+                isItsTurn = true
             }
             if let next = wait.nextCheck { clock = max(clock ?? next, next) }
         }
@@ -160,23 +158,53 @@ private struct Holds {
     /// `nil` for what time or the engine alone settles.
     private static func word(_ wait: WaitReason) -> String? {
         switch wait.reason {
-        case .power: "external power"
-        case .battery: "a fuller battery"
         case .network where wait.nextCheck != nil: nil
         case .network where wait.required != WaitReason.unmeteredNetwork: "a network"
-        case .network, .unmetered: "an unmetered network"
-        case .idle: "an idle machine"
-        case .saver: "no power saving"
+        case .network: WaitReason.Reason.unmetered.condition
         case .input: "an answer from its host"
         case .originCooldown where wait.required == WaitReason.otherCredentials:
             "a word about its credentials"
         case .host: "a free host"
         case .trigger: "a change of the machine"
         case .transfers: "the end of other transfers"
-        case .earliestBegin, .window, .backoff, .originCooldown, .storage, .concurrency,
-            .originLimit, .engine:
-            nil
+        default: wait.reason.condition
         }
+    }
+}
+
+extension WaitReason.Reason {
+    /// The kind of change that ends a wait.
+    package enum Group: Hashable, Sendable {
+        /// The clock alone ends it.
+        case time
+        /// A condition of the machine; the value is the one that ends it, in words.
+        case condition(String)
+        /// A pause after a failure ends.
+        case pause
+        /// Other transfers give way, or an engine starts.
+        case turn
+        /// Something else happens.
+        case event
+    }
+
+    package var group: Group {
+        switch self {
+        case .earliestBegin, .window: .time
+        case .power: .condition("external power")
+        case .battery: .condition("a fuller battery")
+        case .network: .condition("the network")
+        case .unmetered: .condition("an unmetered network")
+        case .idle: .condition("an idle machine")
+        case .saver: .condition("no power saving")
+        case .backoff, .originCooldown, .storage: .pause
+        case .concurrency, .originLimit, .engine: .turn
+        case .input, .host, .trigger, .transfers: .event
+        }
+    }
+
+    /// The condition that ends the wait, in words; `nil`: something else ends it.
+    package var condition: String? {
+        if case .condition(let words) = group { words } else { nil }
     }
 }
 

@@ -207,8 +207,8 @@ public struct TaskRequest: Hashable, Sendable {
         schedule.prefers = job?.prefers
         let isDiscretionary = job?.isDiscretionary ?? false
         if schedule.prefers == nil, !isDiscretionary, repetition.map({ $0.slack > 0 }) ?? false {
-            schedule.prefers = ConditionNeeds(
-                power: true, unmetered: true, idle: kind == .processing, fullPower: true)
+            schedule.prefers = .discretionary
+            schedule.prefers?.idle = kind == .processing
         }
         return EligibilityKey(
             schedule, isDiscretionary: isDiscretionary, usesNetwork: requirements.network)

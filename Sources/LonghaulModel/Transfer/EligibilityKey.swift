@@ -2,11 +2,10 @@
 /// the same conditions. The store keeps it as one number and looks the head of the queue up by it,
 /// so that a million transfers that may not run now cost one look-up.
 ///
-/// Bits are stored: never renumber. 0 needs a network, 1 discretionary, 2–5 required power,
-/// unmetered, idle, network, 6–9 the same preferred, 10–16 required charge, 17–23 preferred charge,
-/// 24–45 number of the windows in the store, 46 preferences were given, 47 has mirrors, 48 a
-/// command waits for it, 49 goes once, 50 requires full power, 51 prefers it, 52 waits for other
-/// transfers, 62 runs now.
+/// Bits are stored: never renumber. 0 needs a network, 1 discretionary, 2–23, 50 and 51
+/// the needs (`NeedSet.table`), 24–45 number of the windows in the store, 46 preferences were given,
+/// 47 has mirrors, 48 a command waits for it, 49 goes once, 52 waits for other transfers, 62 runs
+/// now.
 package struct EligibilityKey: Hashable, Sendable {
     /// All but the windows.
     package let bits: Int64
@@ -29,14 +28,9 @@ package struct EligibilityKey: Hashable, Sendable {
         if isAwaited { bits |= 1 << 48 }
         if goesOnce { bits |= 1 << 49 }
         if waitsForTransfers { bits |= 1 << 52 }
-        if schedule.requires.fullPower { bits |= 1 << 50 }
-        bits |= EligibilityKey.pack(schedule.requires) << 2
-        bits |= Int64(schedule.requires.battery ?? 0) << 10
+        bits |= EligibilityKey.pack(schedule.requires) { $0.bits.required }
         if let prefers = schedule.prefers {
-            bits |= EligibilityKey.pack(prefers) << 6
-            bits |= Int64(prefers.battery ?? 0) << 17
-            bits |= 1 << 46
-            if prefers.fullPower { bits |= 1 << 51 }
+            bits |= EligibilityKey.pack(prefers) { $0.bits.preferred } | 1 << 46
         }
         self.init(bits: bits, windows: schedule.windows)
     }
@@ -73,8 +67,8 @@ package struct EligibilityKey: Hashable, Sendable {
 
     package var schedule: TransferSchedule {
         var schedule = TransferSchedule()
-        schedule.requires = needs(2, battery: 10, fullPower: 50)
-        if bits & 1 << 46 != 0 { schedule.prefers = needs(6, battery: 17, fullPower: 51) }
+        schedule.requires = conditionNeeds.required
+        if bits & 1 << 46 != 0 { schedule.prefers = conditionNeeds.preferred }
         schedule.windows = windows
         return schedule
     }
@@ -96,7 +90,7 @@ package struct EligibilityKey: Hashable, Sendable {
     }
 
     /// True if an eligibility has anything to waive.
-    package var hasPreferences: Bool { !needs(6, battery: 17, fullPower: 51).isEmpty }
+    package var hasPreferences: Bool { !conditionNeeds.preferred.isEmpty }
 
     private func withMark(_ schedule: TransferSchedule, _ mark: Bool) -> EligibilityKey {
         let plain = EligibilityKey(
@@ -109,7 +103,7 @@ package struct EligibilityKey: Hashable, Sendable {
 
     /// The needs of an eligibility.
     package var conditionNeeds: (required: ConditionNeeds, preferred: ConditionNeeds) {
-        (needs(2, battery: 10, fullPower: 50), needs(6, battery: 17, fullPower: 51))
+        (needs { $0.bits.required }, needs { $0.bits.preferred })
     }
 
     /// The conditions that decide about an eligibility.
@@ -122,22 +116,26 @@ package struct EligibilityKey: Hashable, Sendable {
         return needs
     }
 
-    private func field(_ shift: Int64, _ width: Int64) -> Int {
-        Int(bits >> shift & (1 << width - 1))
+    private func needs(_ place: (NeedSet.Entry) -> Int64) -> ConditionNeeds {
+        var words: NeedSet = []
+        var charge: Int64 = 0
+        for entry in NeedSet.table {
+            let field = bits >> place(entry)
+            if entry.need == .battery {
+                charge = field & 0x7F
+            } else if field & 1 != 0 {
+                words.insert(entry.need)
+            }
+        }
+        return ConditionNeeds(words, battery: charge == 0 ? nil : Int(charge))
     }
 
-    private func needs(_ shift: Int64, battery: Int64, fullPower: Int64) -> ConditionNeeds {
-        let bits = field(shift, 4)
-        let percent = field(battery, 7)
-        return ConditionNeeds(
-            power: bits & 1 != 0, unmetered: bits & 2 != 0, idle: bits & 4 != 0,
-            network: bits & 8 != 0, battery: percent == 0 ? nil : percent,
-            fullPower: field(fullPower, 1) != 0)
-    }
-
-    private static func pack(_ needs: ConditionNeeds) -> Int64 {
-        (needs.power ? 1 : 0) | (needs.unmetered ? 2 : 0) | (needs.idle ? 4 : 0)
-            | (needs.network ? 8 : 0)
+    private static func pack(
+        _ needs: ConditionNeeds, _ place: (NeedSet.Entry) -> Int64
+    ) -> Int64 {
+        needs.flags.entries.reduce(0) { bits, entry in
+            bits | (entry.need == .battery ? Int64(needs.battery ?? 0) : 1) << place(entry)
+        }
     }
 }
 

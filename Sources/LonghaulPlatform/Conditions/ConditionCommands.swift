@@ -139,11 +139,15 @@ package struct ConditionInterest: OptionSet, Hashable, Sendable {
     /// Keeps the machine from going to sleep because nobody uses it.
     package static let stayAwake = ConditionInterest(rawValue: 512)
 
-    package static let conditions: ConditionInterest = [.power, .battery, .network, .idle, .saver]
+    package static let conditions = ConditionInterest(ConditionKind.allCases)
 
     package init(_ kinds: some Sequence<ConditionKind>) {
         self = []
         for kind in kinds { insert(ConditionInterest(kind)) }
+    }
+
+    var kinds: Set<ConditionKind> {
+        Set(ConditionKind.allCases.filter { contains(ConditionInterest($0)) })
     }
 
     private init(_ kind: ConditionKind) {

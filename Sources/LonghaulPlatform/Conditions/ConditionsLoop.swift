@@ -190,7 +190,6 @@ final class ConditionsLoop {
     // MARK: - Readings
 
     private func publish(_ now: Moment) {
-        let interest = wants.interest
         if needed.contains(.power) {
             seen.power.note(
                 upower.power, UPower.source, power?.facts?.power, SysfsPower.source, now)
@@ -219,12 +218,7 @@ final class ConditionsLoop {
             let source = saves == nil ? "none" : PowerProfiles.source
             seen.savesPower.note(saves, source: source, now: now.wall)
         }
-        var shown = Conditions()
-        if interest.contains(.power) { shown.power = seen.power }
-        if interest.contains(.battery) { shown.battery = seen.battery }
-        if interest.contains(.network) { shown.network = seen.network }
-        if interest.contains(.idle) { shown.isIdle = seen.isIdle }
-        if interest.contains(.saver) { shown.savesPower = seen.savesPower }
+        let shown = seen.only(wants.interest.kinds)
         commands.tell(wants.overrides.apply(to: shown), wants, complete: isRead)
         if delayLock != reportedLock {
             reportedLock = delayLock

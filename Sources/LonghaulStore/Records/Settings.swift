@@ -5,51 +5,53 @@ package import LonghaulModel
 enum ConditionsRecord {
     static let key = "engineView"
 
+    static func text(_ view: EngineView) -> String { StoredJSON.encode(view) }
+
+    static func read(_ text: String) -> EngineView? { StoredJSON.decode(EngineView.self, text) }
+}
+
+/// The limits under `outlook`, and beside them a reading under the name of each condition.
+extension EngineView: Codable {
     private struct Entry: Codable {
         var value: String?
         var source: String
         var since: Timestamp?
+    }
 
-        init<Value>(_ reading: Reading<Value>, _ text: (Value) -> String) {
-            value = reading.value.map(text)
-            source = reading.source
-            since = reading.since
+    private struct Key: CodingKey {
+        static let outlook = Key(stringValue: "outlook")
+
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) {
+            self.stringValue = stringValue
         }
 
-        func reading<Value>(_ parse: (String) -> Value?) -> Reading<Value> {
-            Reading(value.flatMap(parse), source: source, since: since)
+        init?(intValue: Int) { nil }
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let entries = try decoder.container(keyedBy: Key.self)
+        self.init(
+            conditions: Conditions(),
+            outlook: try entries.decode(PublishedLimits.self, forKey: .outlook))
+        for kind in ConditionKind.allCases {
+            let key = Key(stringValue: kind.rawValue)
+            guard let entry = try entries.decodeIfPresent(Entry.self, forKey: key) else { continue }
+            conditions[kind] = Reading(entry.value, source: entry.source, since: entry.since)
         }
     }
 
-    private struct Whole: Codable {
-        var power: Entry
-        var battery: Entry
-        var network: Entry
-        var idle: Entry
-        var saver: Entry?
-        var outlook: PublishedLimits
-    }
-
-    static func text(_ view: EngineView) -> String {
-        let conditions = view.conditions
-        return StoredJSON.encode(
-            Whole(
-                power: Entry(conditions.power) { $0.rawValue },
-                battery: Entry(conditions.battery) { "\($0)" },
-                network: Entry(conditions.network) { $0.rawValue },
-                idle: Entry(conditions.isIdle) { $0 ? "yes" : "no" },
-                saver: Entry(conditions.savesPower) { $0 ? "on" : "off" }, outlook: view.outlook))
-    }
-
-    static func read(_ text: String) -> EngineView? {
-        guard let whole = StoredJSON.decode(Whole.self, text) else { return nil }
-        var conditions = Conditions()
-        conditions.power = whole.power.reading(PowerSource.init(rawValue:))
-        conditions.battery = whole.battery.reading { Int($0) }
-        conditions.network = whole.network.reading(NetworkState.init(rawValue:))
-        conditions.isIdle = whole.idle.reading { $0 == "yes" }
-        if let saver = whole.saver { conditions.savesPower = saver.reading { $0 == "on" } }
-        return EngineView(conditions: conditions, outlook: whole.outlook)
+    package func encode(to encoder: any Encoder) throws {
+        var entries = encoder.container(keyedBy: Key.self)
+        try entries.encode(outlook, forKey: .outlook)
+        for kind in ConditionKind.allCases {
+            let reading = conditions[kind]
+            try entries.encode(
+                Entry(value: reading.value, source: reading.source, since: reading.since),
+                forKey: Key(stringValue: kind.rawValue))
+        }
     }
 }
 
