@@ -291,7 +291,7 @@ import Testing
         transfer.options.stallTimeout = 1.5
         transfer.options.metadata = #"{"a":[1]}"#
         var line = JSONText()
-        transfer.writeListed(to: &line)
+        line.value(transfer, as: Transfer.listed)
         var wanted = TransferRequest(
             url: transfer.url, destination: .file(transfer.path))
         wanted.priority = .high
@@ -312,7 +312,7 @@ import Testing
         transfer.options.upload = upload
         wanted.options.upload = upload
         line.clear()
-        transfer.writeListed(to: &line)
+        line.value(transfer, as: Transfer.listed)
         #expect(try all(input(line.text)) == [wanted])
     }
 

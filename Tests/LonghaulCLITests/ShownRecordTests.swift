@@ -202,32 +202,34 @@ import Testing
             write(&json)
             json.endLine()
         }
-        line { $0.transfer(failed) }
-        failed.writeListed(to: &json)
-        json.endLine()
-        line { $0.shown(upload, attempts: [attempt], events: [event]) }
-        line { $0.shown(skipped, attempts: [], events: []) }
-        line { $0.why(upload, Forecast(text: "soon")) }
-        line { $0.loggedEvent(event) }
-        line { $0.loggedEvent(event, isForHost: true) }
-        for task in tasks { line { $0.task(task) } }
-        for job in jobs { line { job.write(to: &$0) } }
-        for host in hosts { line { $0.host(host) } }
-        line { $0.session(session) }
-        for kind in ConditionKind.allCases { line { $0.condition(kind, of: conditions) } }
+        line { $0.value(Sample.transfer(1, .waiting, name: "f")) }
+        line { $0.value(failed) }
+        line { $0.value(failed, as: Transfer.listed) }
+        line { $0.value((upload, [attempt], [event]), as: Transfer.fieldsOfHistory) }
+        line { $0.value((skipped, [], []), as: Transfer.fieldsOfHistory) }
+        line { $0.value((upload, Forecast(text: "soon")), as: Transfer.why) }
+        line { $0.value(event) }
+        line { $0.value(event, as: EventRecord.fieldsForHost) }
+        for task in tasks { line { $0.value(task) } }
+        for job in jobs { line { $0.value(job) } }
+        for host in hosts { line { $0.value(host) } }
+        line { $0.value(session) }
+        for kind in ConditionKind.allCases {
+            line { $0.value((kind, conditions), as: ConditionKind.fields) }
+        }
         var status = QueueStatus(
             engine: QueueStatus.Engine(pid: 42, mode: .daemon, since: now), counts: [.waiting: 2],
             bytesPerSecond: 1.5e6, nextWake: now, configuration: "/c")
-        line { $0.status(status) }
+        line { $0.value(status) }
         status.engine = nil
-        line { $0.status(status) }
+        line { $0.value(status) }
         line {
-            $0.summary(
+            $0.value(
                 EngineSummary(
                     completed: 3, failed: 1, left: 2, bytes: 1000, seconds: 1.2345,
                     stoppedBy: .maxTime))
         }
-        line { $0.finding(DoctorFinding(check: "store", ok: true, detail: "fine")) }
+        line { $0.value(DoctorFinding(check: "store", ok: true, detail: "fine")) }
         line {
             $0.refusal(
                 LonghaulError(.conflict, "taken", transferID: TransferID(rawValue: 3)), line: 7)
@@ -250,5 +252,24 @@ import Testing
     @Test func allIsShownAsItWas() throws {
         let shown = (Self.json + Self.text).joined(separator: "\n") + "\n"
         #expect(try shown == Fixture.text("output/shown.txt"))
+    }
+
+    /// The pages name every key that JSON has.
+    @Test func everyKeyIsDocumented() throws {
+        let keys =
+            Transfer.listed.map(\.key) + TaskRecord.fields.map(\.key) + TaskRun.fields.map(\.key)
+            + JobRecord.fields.map(\.key) + HostRecord.fields.map(\.key)
+            + LaunchRecord.fields.map(\.key) + WakeUpRecord.fields.map(\.key)
+            + SessionRecord.fields.map(\.key) + EventRecord.fields.map(\.key)
+            + WaitReason.fields.map(\.key) + LonghaulError.fields.map(\.key)
+            + QueueStatus.fields.map(\.key)
+        let pages = try ["commands.md", "events.md"].map { try Fixture.text("../docs/\($0)") }
+            .joined()
+        let missing = keys.filter { key in
+            !["`\(key)`", "\"\(key)\"", "`\(key),", " \(key),", "{\(key),", " \(key)}"].contains {
+                pages.contains($0)
+            }
+        }
+        #expect(missing == [])
     }
 }

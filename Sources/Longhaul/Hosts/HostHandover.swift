@@ -116,8 +116,9 @@ package struct HostHandover {
             if events.isEmpty { break }
             var text = JSONText(reservingBytes: events.count * 1024)
             for event in events {
-                text.loggedEvent(
-                    EventRecord(event.event, transfer: event.transfer), isForHost: true)
+                text.value(
+                    EventRecord(event.event, transfer: event.transfer),
+                    as: EventRecord.fieldsForHost)
                 text.endLine()
             }
             try append(text.bytes)
@@ -140,7 +141,7 @@ package struct HostHandover {
                     $0.field("trigger") {
                         $0.field("event", fired.trigger.rawValue)
                         $0.field("at", fired.at)
-                        $0.field("events", array: fired.events) { $0.value($1.rawValue) }
+                        $0.field("events", fired.events.map(\.rawValue))
                     }
                 } else {
                     $0.field("trigger", json: nil)
@@ -159,7 +160,7 @@ package struct HostHandover {
         text.object {
             $0.field("type", "input")
             $0.field("reason", isDelayed ? "delayedRequest" : "expired")
-            $0.field("transfer") { $0.transferFields(transfer, isForHost: true) }
+            $0.field("transfer", HostTransfer(transfer: transfer))
         }
         text.endLine()
         return text.bytes

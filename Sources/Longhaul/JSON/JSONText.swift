@@ -2,9 +2,9 @@ internal import LonghaulCore
 
 /// Builds JSON in the order it is told, without spaces or line breaks: one value is one line.
 ///
-/// Every key is always written: what is not known is `null`, so that a reader need not tell a
-/// missing field from an unknown one. Nothing that is written changes what a terminal does: control
-/// characters and invisible marks leave as `\u` escapes.
+/// Unknown values are `null`, so that a reader need not tell a missing field from an unknown one.
+/// The text changes nothing on a terminal: control characters and invisible marks are written as
+/// `\u` escapes.
 package struct JSONText {
     package private(set) var bytes: [UInt8] = []
 
@@ -42,77 +42,27 @@ package struct JSONText {
         bytes.append(UInt8(ascii: "]"))
     }
 
-    package mutating func value(_ number: Int64) {
-        separate()
-        append("\(number)")
-    }
-
-    package mutating func value(_ string: String) {
-        separate()
-        appendQuoted(string)
+    package mutating func value(_ value: some ShownValue) {
+        value.writeJSON(to: &self)
     }
 
     // MARK: Fields
 
-    package mutating func field(_ key: String, _ string: String?) {
+    package mutating func field(_ key: String, _ value: some ShownValue) {
         name(key)
-        if let string { appendQuoted(string) } else { append("null") }
-    }
-
-    package mutating func field(_ key: String, _ number: Int64?) {
-        name(key)
-        if let number { append("\(number)") } else { append("null") }
-    }
-
-    package mutating func field(_ key: String, _ number: Int?) {
-        field(key, number.map(Int64.init))
+        value.writeJSON(to: &self)
     }
 
     /// Writes a field whose key is known only when the program runs.
-    package mutating func field(named key: String, _ string: String) {
-        separate()
-        appendQuoted(key)
+    package mutating func field(named key: String, _ value: some ShownValue) {
+        string(key)
         append(":")
-        appendQuoted(string)
+        value.writeJSON(to: &self)
     }
 
-    package mutating func field(named key: String, _ number: Int) {
-        separate()
-        appendQuoted(key)
-        append(":\(number)")
-    }
-
-    /// Whole numbers without a fraction, others to the thousandth; what is no number is unknown.
-    package mutating func field(_ key: String, seconds number: Double?) {
-        name(key)
-        guard let number, number.isFinite, abs(number) < 1e15 else { return append("null") }
-        let thousandths = Int64((number * 1000).rounded())
-        if thousandths % 1000 == 0 { return append("\(thousandths / 1000)") }
-        append("\(Double(thousandths) / 1000)")
-    }
-
-    /// A rate, in whole bytes per second.
-    package mutating func field(_ key: String, rate number: Double?) {
-        let rate = number.flatMap { $0.isFinite && abs($0) < 1e18 ? Int64($0.rounded()) : nil }
-        field(key, rate)
-    }
-
-    package mutating func field(_ key: String, _ flag: Bool) {
-        name(key)
-        append(flag ? "true" : "false")
-    }
-
-    /// RFC 3339 in UTC with milliseconds.
-    package mutating func field(_ key: String, _ time: Timestamp?) {
-        field(key, time.map { RFC3339.format($0) })
-    }
-
-    /// JSON that came from the user. What turns out to be none is handed on as text.
+    /// JSON that came from the user.
     package mutating func field(_ key: String, json: String?) {
-        guard let json else { return field(key, String?.none) }
-        guard let compact = try? JSONScanner.compacted(json) else { return field(key, json) }
-        name(key)
-        bytes += compact
+        field(key, json.map(ShownJSON.init))
     }
 
     package mutating func field(_ key: String, object fields: (inout JSONText) -> Void) {
@@ -120,17 +70,20 @@ package struct JSONText {
         object(fields)
     }
 
-    package mutating func field<Element>(
-        _ key: String, array elements: some Sequence<Element>,
-        _ write: (inout JSONText, Element) -> Void
-    ) {
-        name(key)
-        array(elements, write)
-    }
-
     // MARK: - Bytes
 
-    private mutating func name(_ key: String) {
+    mutating func string(_ string: String) {
+        separate()
+        appendQuoted(string)
+    }
+
+    /// A number, `true`, `false`, `null`, or compact JSON.
+    mutating func literal(_ text: String) {
+        separate()
+        append(text)
+    }
+
+    mutating func name(_ key: String) {
         separate()
         bytes.append(UInt8(ascii: "\""))
         bytes += key.utf8

@@ -41,19 +41,3 @@ extension JSONScanner {
         }
     }
 }
-
-extension JSONText {
-    /// A field of a request.
-    mutating func field(_ key: String, _ value: FieldValue) {
-        switch value {
-        case .unknown: field(key, String?.none)
-        case .flag(let flag): field(key, flag)
-        case .number(let number), .size(let number), .rate(let number): field(key, number)
-        case .seconds(let seconds): field(key, seconds: seconds)
-        case .text(let text): field(key, text)
-        case .texts(let texts): field(key, array: texts) { $0.value($1) }
-        case .numbers(let numbers): field(key, array: numbers) { $0.value($1) }
-        case .hidden: field(key, Redaction.mark)
-        }
-    }
-}

@@ -1,44 +1,53 @@
 internal import LonghaulCore
 
-extension JSONText {
-    /// An event with its transfer, as `events` prints it and a host reads it.
-    package mutating func loggedEvent(_ event: EventRecord, isForHost: Bool = false) {
-        object {
-            $0.field("seq", event.sequence)
-            $0.field("at", event.at)
-            $0.field("session", event.session)
-            $0.field("type", event.type)
-            $0.field("transferID", event.transferID?.rawValue)
-            if let transfer = event.transfer {
-                $0.field("transfer") { $0.transferFields(transfer, isForHost: isForHost) }
-            } else {
-                $0.field("transfer", String?.none)
-            }
-            $0.field("path", event.path)
-            $0.field("detail", json: event.detail)
-            $0.field("acknowledgedAt", event.acknowledgedAt)
-        }
-    }
+/// An event with its transfer, as `events` prints it.
+extension EventRecord: ShownRecord {
+    package static let fields: [ShownField<EventRecord>] = table { $0.transfer }
 
-    package mutating func session(_ session: SessionRecord) {
-        object {
-            $0.field("id", session.name)
-            $0.field("host", session.settings.host)
-            $0.field("discretionary", session.settings.isDiscretionary)
-            $0.field("launchEvents", session.settings.launchEvents)
-            $0.field("askBeforeStart", session.settings.askBeforeStart)
-            $0.field(
-                "launchDelay",
-                seconds: session.settings.launchDelay ?? SessionSettings.defaultLaunchDelay)
-            $0.field("createdAt", session.createdAt)
-            $0.field("counts") {
-                for state in TransferState.allCases {
-                    $0.field(named: state.rawValue, session.counts[state] ?? 0)
-                }
-            }
-            $0.field("waitingEvents", session.waitingEvents)
-            $0.field("acknowledgedThrough", session.acknowledgedThrough)
-            $0.field("acknowledgingLaunch", session.acknowledgingLaunch)
-        }
+    /// An event as a host reads it.
+    package static let fieldsForHost = table { $0.transfer.map(HostTransfer.init) }
+
+    private static func table<Shown: ShownValue>(
+        _ transfer: @escaping @Sendable (EventRecord) -> Shown?
+    ) -> [ShownField<EventRecord>] {
+        [
+            ShownField("seq") { $0.sequence },
+            ShownField("at") { $0.at },
+            ShownField("session") { $0.session },
+            ShownField("type") { $0.type },
+            ShownField("transferID") { $0.transferID },
+            ShownField("transfer") { transfer($0) },
+            ShownField("path") { $0.path },
+            ShownField("detail") { $0.detail.map(ShownJSON.init) },
+            ShownField("acknowledgedAt") { $0.acknowledgedAt },
+        ]
     }
+}
+
+/// A transfer as a host reads it: the answer to an upload is not redacted, as a host may need its
+/// address.
+struct HostTransfer: ShownRecord {
+    let transfer: Transfer
+
+    static let fields: [ShownField<HostTransfer>] = Transfer.fieldsForHost.map {
+        ShownField($0) { $0.transfer }
+    }
+}
+
+extension SessionRecord: ShownRecord {
+    package static let fields: [ShownField<SessionRecord>] = [
+        ShownField("id") { $0.name },
+        ShownField("host") { $0.settings.host },
+        ShownField("discretionary") { $0.settings.isDiscretionary },
+        ShownField("launchEvents") { $0.settings.launchEvents },
+        ShownField("askBeforeStart") { $0.settings.askBeforeStart },
+        ShownField("launchDelay") {
+            $0.settings.launchDelay ?? SessionSettings.defaultLaunchDelay
+        },
+        ShownField("createdAt") { $0.createdAt },
+        ShownField("counts") { ShownMap($0.counts) },
+        ShownField("waitingEvents") { $0.waitingEvents },
+        ShownField("acknowledgedThrough") { $0.acknowledgedThrough },
+        ShownField("acknowledgingLaunch") { $0.acknowledgingLaunch },
+    ]
 }

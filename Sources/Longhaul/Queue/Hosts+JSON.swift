@@ -1,47 +1,46 @@
 internal import LonghaulCore
 
-extension JSONText {
-    package mutating func host(_ host: HostRecord) {
-        object {
-            $0.field("id", host.name)
-            $0.field("kind", host.settings.job == nil ? "host" : "job")
-            $0.field("argv", array: ShownOutput.arguments(host.settings.argv)) { $0.value($1) }
-            $0.field("permitted", array: host.settings.permitted) { $0.value($1) }
-            $0.field(
-                "eventBudget",
-                seconds: host.settings.eventBudget ?? HostSettings.defaultEventBudget)
-            $0.field(
-                "taskBudget", seconds: host.settings.taskBudget ?? HostSettings.defaultTaskBudget)
-            $0.field("state", host.state.name)
-            $0.field("obstacle", host.state.obstacle?.rawValue)
-            $0.field("failures", host.failures)
-            $0.field("nextLaunch", host.nextLaunch)
-            $0.field("urgencyLostUntil", host.urgencyLostUntil)
-            $0.field("wakeUps", array: host.wakeUps) { $1.write(to: &$0) }
-            $0.field("launches", array: host.launches) { $0.launch($1) }
-        }
-    }
+extension HostRecord: ShownRecord {
+    package static let fields: [ShownField<HostRecord>] = [
+        ShownField("id", "host") { $0.name },
+        ShownField("kind") { $0.settings.job == nil ? "host" : "job" },
+        ShownField("argv") { ShownOutput.arguments($0.settings.argv) },
+        ShownField("permitted") { $0.settings.permitted },
+        ShownField("eventBudget") {
+            $0.settings.eventBudget ?? HostSettings.defaultEventBudget
+        },
+        ShownField("taskBudget") {
+            $0.settings.taskBudget ?? HostSettings.defaultTaskBudget
+        },
+        ShownField("state") { $0.state.name },
+        ShownField("obstacle") { $0.state.obstacle?.rawValue },
+        ShownField("failures", "failures", at: 2) { $0.failures },
+        ShownField("nextLaunch") { $0.nextLaunch },
+        ShownField("urgencyLostUntil") { $0.urgencyLostUntil },
+        ShownField("wakeUps") { $0.wakeUps },
+        ShownField("launches") { $0.launches },
+    ]
+}
 
-    private mutating func launch(_ launch: LaunchRecord) {
-        object {
-            $0.field("id", launch.id)
-            $0.field("reason", launch.reason.rawValue)
-            $0.field("session", launch.session)
-            $0.field("firstSeq", launch.events?.lowerBound)
-            $0.field("lastSeq", launch.events?.upperBound)
-            $0.field("handed", launch.handed)
-            $0.field("tasks", array: launch.tasks) { $0.value($1) }
-            $0.field("pid", launch.pid.map { Int($0) })
-            $0.field("startedAt", launch.startedAt)
-            $0.field("deadline", launch.deadline)
-            $0.field("endedAt", launch.endedAt)
-            $0.field("ending", launch.ending?.rawValue)
-            $0.field("status", launch.status)
-            $0.field("expiration", launch.expiration?.rawValue)
-            $0.field("processorSeconds", seconds: launch.processorSeconds)
-            $0.field("output", launch.output.map(ShownOutput.text))
-        }
-    }
+extension LaunchRecord: ShownRecord {
+    package static let fields: [ShownField<LaunchRecord>] = [
+        ShownField("id") { $0.id },
+        ShownField("reason") { $0.reason.rawValue },
+        ShownField("session") { $0.session },
+        ShownField("firstSeq") { $0.events?.lowerBound },
+        ShownField("lastSeq") { $0.events?.upperBound },
+        ShownField("handed") { $0.handed },
+        ShownField("tasks") { $0.tasks },
+        ShownField("pid") { $0.pid.map { Int($0) } },
+        ShownField("startedAt") { $0.startedAt },
+        ShownField("deadline") { $0.deadline },
+        ShownField("endedAt") { $0.endedAt },
+        ShownField("ending") { $0.ending?.rawValue },
+        ShownField("status") { $0.status },
+        ShownField("expiration") { $0.expiration?.rawValue },
+        ShownField("processorSeconds") { $0.processorSeconds },
+        ShownField("output") { $0.output.map(ShownOutput.text) },
+    ]
 }
 
 extension HostState {
@@ -65,23 +64,17 @@ extension HostState {
     }
 }
 
-extension WakeUpRecord {
-    fileprivate func write(to json: inout JSONText) {
-        json.object {
-            $0.field("identifier", identifier)
-            $0.field("state", state.rawValue)
-            $0.field("urgent", isUrgent)
-            $0.field("submittedAt", submittedAt)
-            $0.field("expiresAt", expiresAt)
-            $0.field("waitingFor", array: waitingFor) { $0.waitReason($1) }
-            if let forecast {
-                $0.field("forecast") { $0.forecast(forecast) }
-            } else {
-                $0.field("forecast", json: nil)
-            }
-            $0.field("endedAt", endedAt)
-            $0.field("launch", launch)
-            $0.field("droppedFor", droppedFor?.rawValue)
-        }
-    }
+extension WakeUpRecord: ShownRecord {
+    package static let fields: [ShownField<WakeUpRecord>] = [
+        ShownField("identifier") { $0.identifier },
+        ShownField("state") { $0.state.rawValue },
+        ShownField("urgent") { $0.isUrgent },
+        ShownField("submittedAt") { $0.submittedAt },
+        ShownField("expiresAt") { $0.expiresAt },
+        ShownField("waitingFor") { $0.waitingFor },
+        ShownField("forecast") { $0.forecast },
+        ShownField("endedAt") { $0.endedAt },
+        ShownField("launch") { $0.launch },
+        ShownField("droppedFor") { $0.droppedFor?.rawValue },
+    ]
 }

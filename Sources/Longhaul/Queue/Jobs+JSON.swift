@@ -1,57 +1,59 @@
 internal import LonghaulCore
 
-extension JobRecord {
-    /// The job with its waits, its forecast and its last runs.
-    package func write(to json: inout JSONText) {
-        let schedule = request?.job
-        json.object {
-            $0.field("name", name)
-            $0.field("argv", array: ShownOutput.arguments(argv)) { $0.value($1) }
-            $0.field("state", state.rawValue)
-            $0.field("once", settings.isOnce)
-            $0.field("every", seconds: request?.repetition?.interval)
-            $0.field("tolerance", seconds: request?.repetition?.slack)
-            $0.field("at", schedule?.daily?.times)
-            $0.field("days", schedule?.daily.map { $0.days.description })
-            $0.field("on", array: request?.triggers ?? []) { $0.value($1.rawValue) }
-            $0.field("earliestBegin", request?.earliestBegin)
-            $0.field("window", schedule?.windows?.description)
-            $0.field("timeZone", schedule?.timeZone)
-            $0.field("deadline", schedule?.deadline)
-            $0.field("after", array: schedule?.after ?? []) { $0.value($1.rawValue) }
-            $0.field("require", array: request?.requirements.names ?? []) { $0.value($1) }
-            $0.field("prefer", array: schedule?.prefers?.names ?? []) { $0.value($1) }
-            $0.field("discretionary", schedule?.isDiscretionary ?? false)
-            $0.field(
-                "whenLost", request?.expiresWhenRequirementIsLost == false ? "continue" : "stop")
-            $0.field("retries", schedule?.retries)
-            $0.field("directory", settings.directory)
-            $0.field("nice", settings.nice)
-            $0.field("grace", seconds: settings.graceSeconds)
-            $0.field("maxTime", seconds: settings.maxSeconds)
-            $0.field("inhibitSleep", settings.inhibitsSleep.rawValue)
-            $0.field("notify", settings.notifies)
-            $0.field("waitingFor", array: waitingFor) { $0.waitReason($1) }
-            $0.field("forecast") { $0.forecast(forecast) }
-            $0.field("failures", failures)
-            $0.field("runs", array: runs) { $1.writeAsRun(to: &$0) }
-        }
-    }
+/// A job with its waits, its forecast and its last runs.
+extension JobRecord: ShownRecord {
+    package static let fields = schedule + command
+
+    private static let schedule: [ShownField<JobRecord>] = [
+        ShownField("name", "job") { $0.name },
+        ShownField("argv") { ShownOutput.arguments($0.argv) },
+        ShownField("state", "state", at: 3) { $0.state.rawValue },
+        ShownField("once") { $0.settings.isOnce },
+        ShownField("every") { $0.request?.repetition?.interval },
+        ShownField("tolerance") { $0.request?.repetition?.slack },
+        ShownField("at") { $0.request?.job?.daily?.times },
+        ShownField("days") { $0.request?.job?.daily.map { $0.days.description } },
+        ShownField("on", "on", at: 6) { ($0.request?.triggers ?? []).map(\.rawValue) },
+        ShownField("earliestBegin", "earliest", at: 4) { $0.request?.earliestBegin },
+        ShownField("window", "window", at: 8) { $0.request?.job?.windows?.description },
+        ShownField("timeZone", "time zone", at: 8) { $0.request?.job?.timeZone },
+        ShownField("deadline", "deadline", at: 8) { $0.request?.job?.deadline },
+        ShownField("after") { $0.request?.job?.after ?? [] },
+        ShownField("require") { $0.request?.requirements.names ?? [] },
+        ShownField("prefer") { $0.request?.job?.prefers?.names ?? [] },
+        ShownField("discretionary") { $0.request?.job?.isDiscretionary ?? false },
+    ]
+
+    private static let command: [ShownField<JobRecord>] = [
+        ShownField("whenLost") {
+            $0.request?.expiresWhenRequirementIsLost == false ? "continue" : "stop"
+        },
+        ShownField("retries") { $0.request?.job?.retries },
+        ShownField("directory", "directory", at: 2) { $0.settings.directory },
+        ShownField("nice") { $0.settings.nice },
+        ShownField("grace") { $0.settings.graceSeconds },
+        ShownField("maxTime", "max time", at: 10) { $0.settings.maxSeconds },
+        ShownField("inhibitSleep") { $0.settings.inhibitsSleep.rawValue },
+        ShownField("notify") { $0.settings.notifies },
+        ShownField("waitingFor") { $0.waitingFor },
+        ShownField("forecast") { $0.forecast },
+        ShownField("failures") { $0.failures },
+        ShownField("runs", as: TaskRun.fieldsOfJob) { $0.runs },
+    ]
 }
 
 extension TaskRun {
-    fileprivate func writeAsRun(to json: inout JSONText) {
-        json.object {
-            $0.field("run", launch > 0 ? launch : nil)
-            $0.field("reason", cause)
-            $0.field("startedAt", startedAt)
-            $0.field("endedAt", endedAt)
-            $0.field("exitStatus", exitStatus)
-            $0.field("signal", signal)
-            $0.field("expiration", expiration?.rawValue)
-            $0.field("missedTransfer", missedTransfer?.rawValue)
-            $0.field("result", result?.rawValue)
-            $0.field("cpuSeconds", seconds: processorSeconds)
-        }
-    }
+    /// Fields of a run as a job shows it.
+    fileprivate static let fieldsOfJob: [ShownField<TaskRun>] = [
+        ShownField("run") { $0.launch > 0 ? $0.launch : nil },
+        ShownField("reason") { $0.cause },
+        ShownField("startedAt") { $0.startedAt },
+        ShownField("endedAt") { $0.endedAt },
+        ShownField("exitStatus") { $0.exitStatus },
+        ShownField("signal") { $0.signal },
+        ShownField("expiration") { $0.expiration?.rawValue },
+        ShownField("missedTransfer") { $0.missedTransfer },
+        ShownField("result") { $0.result?.rawValue },
+        ShownField("cpuSeconds") { $0.processorSeconds },
+    ]
 }

@@ -1,44 +1,40 @@
-internal import LonghaulCore
+package import LonghaulCore
 
-extension JSONText {
-    /// A request with its waits, its forecast and its last runs.
-    package mutating func task(_ task: TaskRecord) {
-        let request = task.request
-        object {
-            $0.field("identifier", request.identifier)
-            $0.field("kind", request.kind.rawValue)
-            $0.field("host", request.host)
-            $0.field("state", task.state.rawValue)
-            $0.field("submittedAt", task.submittedAt)
-            $0.field("earliestBegin", request.earliestBegin)
-            $0.field("require", array: request.requirements.names) { $0.value($1) }
-            $0.field("whenLost", request.whenLost)
-            $0.field("every", seconds: request.repetition?.interval)
-            $0.field("tolerance", seconds: request.repetition?.slack)
-            $0.field("on", array: request.triggers) { $0.value($1.rawValue) }
-            $0.field("payload", json: request.payload)
-            $0.field("failures", task.failures)
-            $0.field("noData", task.emptyRuns)
-            $0.field("waitingFor", array: task.waitingFor) { $0.waitReason($1) }
-            $0.field("forecast") { $0.forecast(task.forecast) }
-            $0.field("runs", array: task.runs) { $1.write(to: &$0) }
-        }
-    }
+/// A request with its waits, its forecast and its last runs.
+extension TaskRecord: ShownRecord {
+    package static let fields: [ShownField<TaskRecord>] =
+        [
+            ShownField("identifier", "task") { $0.request.identifier },
+            ShownField("kind", "kind", at: 3) { $0.request.kind.rawValue },
+            ShownField("host") { $0.request.host },
+            ShownField("state", "state", at: 2) { $0.state.rawValue },
+            ShownField("submittedAt", "submitted", at: 3) { $0.submittedAt },
+            ShownField("earliestBegin", "earliest", at: 4) { $0.request.earliestBegin },
+            ShownField("require") { $0.request.requirements.names },
+            ShownField("whenLost") { $0.request.whenLost },
+            ShownField("every") { $0.request.repetition?.interval },
+            ShownField("tolerance") { $0.request.repetition?.slack },
+            ShownField("on", "on", at: 5) { $0.request.triggers.map(\.rawValue) },
+            ShownField("payload") { $0.request.payload.map(ShownJSON.init) },
+            ShownField("failures") { $0.failures },
+            ShownField("noData") { $0.emptyRuns },
+            ShownField("waitingFor") { $0.waitingFor },
+            ShownField("forecast") { $0.forecast },
+            ShownField("runs") { $0.runs },
+        ]
 }
 
-extension TaskRun {
-    fileprivate func write(to json: inout JSONText) {
-        json.object {
-            $0.field("launch", launch)
-            $0.field("trigger", trigger?.rawValue)
-            $0.field("triggers", array: triggers) { $0.value($1.rawValue) }
-            $0.field("startedAt", startedAt)
-            $0.field("endedAt", endedAt)
-            $0.field("result", result?.rawValue)
-            $0.field("expiration", expiration?.rawValue)
-            $0.field("exitStatus", exitStatus)
-        }
-    }
+extension TaskRun: ShownRecord {
+    package static let fields: [ShownField<TaskRun>] = [
+        ShownField("launch") { $0.launch },
+        ShownField("trigger") { $0.trigger?.rawValue },
+        ShownField("triggers") { $0.triggers.map(\.rawValue) },
+        ShownField("startedAt") { $0.startedAt },
+        ShownField("endedAt") { $0.endedAt },
+        ShownField("result") { $0.result?.rawValue },
+        ShownField("expiration") { $0.expiration?.rawValue },
+        ShownField("exitStatus") { $0.exitStatus },
+    ]
 }
 
 extension TaskRequest {

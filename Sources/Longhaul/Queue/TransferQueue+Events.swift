@@ -87,16 +87,12 @@ enum EventDetail {
         var json = JSONText()
         if type == .transferFailed {
             guard let error = StoredJSON.decode(LonghaulError.self, detail) else { return detail }
-            json.object { $0.errorFields(error) }
+            json.value(error)
         } else if type == .transferNeedsInput {
             guard let need = StoredJSON.decode(InputDetail.self, detail) else { return detail }
             json.object {
                 $0.field("reason", need.reason.rawValue)
-                if let error = need.error {
-                    $0.field("error") { $0.errorFields(error) }
-                } else {
-                    $0.field("error", String?.none)
-                }
+                $0.field("error", need.error)
             }
         } else {
             return detail

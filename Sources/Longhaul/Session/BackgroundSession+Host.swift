@@ -56,8 +56,8 @@ extension Host {
         var detail = JSONText()
         detail.object {
             $0.field("host", identifier)
-            $0.field("from", array: ShownOutput.arguments(former)) { $0.value($1) }
-            $0.field("to", array: ShownOutput.arguments(command)) { $0.value($1) }
+            $0.field("from", ShownOutput.arguments(former))
+            $0.field("to", ShownOutput.arguments(command))
         }
         try queue.store.events.append(
             .hostChanged, of: session, detail: String(decoding: detail.bytes, as: UTF8.self),

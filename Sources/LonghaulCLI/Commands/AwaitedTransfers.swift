@@ -217,7 +217,7 @@ struct AwaitedTransfers {
         var left: [Transfer] = []
         for id in watch.pending.sorted() {
             guard let transfer = try queue.transfer(id) else { continue }
-            if console.isJSON { try console.line { $0.transfer(transfer) } }
+            if console.isJSON { try console.line { $0.value(transfer) } }
             if transfer.state.hasEnded { continue }
             left.append(transfer)
             let kept = Units.progress(transfer.bytesDone, of: transfer.bytesTotal)

@@ -93,7 +93,7 @@ extension Console {
                 error.transferID = error.transferID ?? outcome.id
                 try refuse(error)
             } else if let transfer = changed[outcome.id] {
-                try line { $0.transfer(transfer) }
+                try line { $0.value(transfer) }
             } else if named, !isJSON {
                 let done = outcome.remark == .isCompleted ? "is completed already" : done
                 try line("\(outcome.id) \(done)")

@@ -41,7 +41,7 @@ struct ConditionsCommand: ConsoleCommand {
         let conditions = try queue.conditions()
         if console.isJSON {
             for kind in ConditionKind.allCases {
-                try console.line { $0.condition(kind, of: conditions) }
+                try console.line { $0.value((kind, conditions), as: ConditionKind.fields) }
             }
             return .done
         }
@@ -58,38 +58,23 @@ enum ConditionsTable {
     static func lines(
         _ conditions: Conditions, time: TimeText, terminal: TerminalFacts
     ) -> [String] {
-        var layout = TableLayout(
-            columns: [
-                .init(title: "CONDITION"), .init(title: "VALUE"),
-                .init(title: "SOURCE", dropRank: 1), .init(title: "SINCE", dropRank: 2),
-            ],
-            width: terminal.columns, ellipsis: terminal.ellipsis)
         let rows = ConditionKind.allCases.map { kind in
             [kind.rawValue] + cells(kind, of: conditions, time)
         }
-        var lines = layout.lines(rows, includingTitles: true)
-        lines[0] = terminal.styled(lines[0], .bold)
-        return lines
+        return TableLayout.lines(
+            [
+                .init(title: "CONDITION"), .init(title: "VALUE"),
+                .init(title: "SOURCE", dropRank: 1), .init(title: "SINCE", dropRank: 2),
+            ], rows, terminal)
     }
 
     private static func cells(
         _ kind: ConditionKind, of conditions: Conditions, _ time: TimeText
     ) -> [String] {
-        switch kind {
-        case .power: cells(conditions.power, time) { $0.rawValue }
-        case .battery: cells(conditions.battery, time) { "\($0)%" }
-        case .network: cells(conditions.network, time) { $0.rawValue }
-        case .idle: cells(conditions.isIdle, time) { $0 ? "yes" : "no" }
-        case .saver: cells(conditions.savesPower, time) { $0 ? "on" : "off" }
-        }
-    }
-
-    private static func cells<Value>(
-        _ reading: Reading<Value>, _ time: TimeText, _ text: (Value) -> String
-    ) -> [String] {
-        [
-            reading.value.map(text) ?? "unknown", TerminalText.shown(reading.source),
-            reading.since.map { time.full($0) } ?? "",
+        let reading = conditions[kind]
+        return [
+            reading.value.map { kind.form == .percent ? $0 + "%" : $0 } ?? "unknown",
+            TerminalText.shown(reading.source), reading.since.map { time.full($0) } ?? "",
         ]
     }
 }

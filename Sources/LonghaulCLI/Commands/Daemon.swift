@@ -78,7 +78,7 @@ struct Daemon: ConsoleCommand {
 
     private func report(_ summary: EngineSummary, on console: Console) throws -> ExitStatus {
         if console.isJSON {
-            try console.line { $0.summary(summary) }
+            try console.line { $0.value(summary) }
         } else if CommandStream.isWritable(2) {
             // A reader that does not read must not keep a service from ending.
             console.say("longhaul: " + Run.text(summary))

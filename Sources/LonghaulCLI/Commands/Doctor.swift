@@ -27,7 +27,7 @@ struct Doctor: ConsoleCommand {
         TransferQueue.doctor(directory: nil, repair: repair) { findings.append($0) }
         for finding in findings {
             if console.isJSON {
-                try console.line { $0.finding(finding) }
+                try console.line { $0.value(finding) }
             } else {
                 for line in Doctor.lines(finding, .of(1)) { try console.line(line) }
             }

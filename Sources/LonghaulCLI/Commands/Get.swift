@@ -88,7 +88,7 @@ struct Get: ConsoleCommand {
 extension Console {
     /// Prints the outcome of a transfer: its file's place, or why it has no file.
     func result(_ transfer: Transfer) throws {
-        if isJSON { return try line { $0.transfer(transfer) } }
+        if isJSON { return try line { $0.value(transfer) } }
         switch transfer.state {
         case .completed:
             if transfer.isSkipped {

@@ -42,7 +42,7 @@ struct List: ConsoleCommand {
         let queue = try TransferQueue.toShow(on: console)
         if console.isJSON {
             try forEachTransfer(in: queue) { transfer in
-                try console.line { transfer.writeListed(to: &$0) }
+                try console.line { $0.value(transfer, as: Transfer.listed) }
             }
             return .done
         }

@@ -31,7 +31,7 @@ struct Run: ConsoleCommand {
         let engine = EngineRun(queue: queue, options: options)
         let summary = try engine.runUntilSignalled { Signals.record($0) }
         if console.isJSON {
-            try console.line { $0.summary(summary) }
+            try console.line { $0.value(summary) }
         } else {
             try console.line(Run.text(summary))
         }

@@ -69,7 +69,7 @@ struct SetCommand: ConsoleCommand {
         if !console.isJSON {
             try console.line("\(id) changed")
         } else if let transfer = try queue.transfer(id) {
-            try console.line { $0.transfer(transfer) }
+            try console.line { $0.value(transfer) }
         }
         return .done
     }

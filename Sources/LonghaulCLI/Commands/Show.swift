@@ -23,7 +23,9 @@ struct Show: ConsoleCommand {
         let attempts = try queue.attempts(of: id)
         let events = try queue.events(of: id)
         if console.isJSON {
-            try console.line { $0.shown(transfer, attempts: attempts, events: events) }
+            try console.line {
+                $0.value((transfer, attempts, events), as: Transfer.fieldsOfHistory)
+            }
             return .done
         }
         let text = TransferText(time: .current(), terminal: .of(1))

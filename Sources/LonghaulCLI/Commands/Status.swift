@@ -22,7 +22,7 @@ struct Status: ConsoleCommand {
         var status = try TransferQueue.toShow(on: console).status()
         status.configuration = ConfigurationFile.inForce
         if console.isJSON {
-            try console.line { $0.status(status) }
+            try console.line { $0.value(status) }
             return .done
         }
         for line in Status.lines(status, time: .current()) { try console.line(line) }

@@ -25,7 +25,7 @@ struct Why: ConsoleCommand {
         guard let transfer = try queue.transfer(id) else { throw LonghaulError.noSuch(id) }
         if console.isJSON {
             let forecast = try queue.forecast(of: transfer) { RFC3339.format($0) }
-            try console.line { $0.why(transfer, forecast) }
+            try console.line { $0.value((transfer, forecast), as: Transfer.why) }
             return .done
         }
         let time = TimeText.current()

@@ -28,7 +28,7 @@ final class RunReport {
     /// Writes a transfer's present record.
     func add(_ transfer: Transfer) {
         count(transfer.state, bytes: transfer.bytesDone)
-        transfer.writeListed(to: &json)
+        json.value(transfer, as: Transfer.listed)
         endLine()
     }
 
@@ -46,7 +46,7 @@ final class RunReport {
             } else {
                 $0.field("source", request.path)
             }
-            if let error { $0.field("error") { $0.errorFields(error) } }
+            if let error { $0.field("error", error) }
         }
         endLine()
     }
@@ -68,7 +68,7 @@ final class RunReport {
             }
             $0.field("left", counts.filter { !$0.key.hasEnded }.values.reduce(0, +))
             $0.field("bytes", bytes)
-            $0.field("seconds", seconds: SystemClock.now().monotonic - begin)
+            $0.field("seconds", SystemClock.now().monotonic - begin)
         }
         endLine()
         flush()

@@ -75,7 +75,7 @@ struct RequestRecorder {
 
     private func show(_ page: inout [TransferID]) throws {
         for transfer in try queue.transfers(page) {
-            try console.line { $0.transfer(transfer) }
+            try console.line { $0.value(transfer) }
         }
         page.removeAll(keepingCapacity: true)
     }

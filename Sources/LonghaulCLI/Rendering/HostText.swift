@@ -5,20 +5,17 @@ struct HostText {
     var time: TimeText
 
     func table(_ hosts: [HostRecord], _ terminal: TerminalFacts) -> [String] {
-        var layout = TableLayout(
-            columns: [
-                .init(title: "HOST"), .init(title: "STATE"), .init(title: "FAILURES"),
-                .init(title: "PROGRAM"),
-            ], width: terminal.columns, ellipsis: terminal.ellipsis)
         let rows = hosts.map { host in
             [
                 TerminalText.shown(host.name), state(host.state), "\(host.failures)",
                 program(host.settings),
             ]
         }
-        var lines = layout.lines(rows, includingTitles: true)
-        lines[0] = terminal.styled(lines[0], .bold)
-        return lines
+        return TableLayout.lines(
+            [
+                .init(title: "HOST"), .init(title: "STATE"), .init(title: "FAILURES"),
+                .init(title: "PROGRAM"),
+            ], rows, terminal)
     }
 
     /// - Parameter tasks: Its requests that wait or run.
@@ -28,24 +25,29 @@ struct HostText {
             settings.eventBudget ?? HostSettings.defaultEventBudget,
             settings.taskBudget ?? HostSettings.defaultTaskBudget,
         ].map { Units.duration($0) }
-        let permitted = settings.permitted.map { TerminalText.shown($0) }
+        let permitted = settings.permitted.map { TerminalText.shown($0) }.joined(separator: ", ")
+        var lines =
+            TextLine.table(of: host, moment: time.full) + [
+                TextLine(1, "program", program(settings)), TextLine(1, "state", state(host.state)),
+            ]
+        if settings.job == nil {
+            lines += [
+                TextLine(
+                    3, "budgets",
+                    "events, refreshes and wake-ups \(budgets[0]), processing \(budgets[1])"),
+                TextLine(3, "permitted", permitted.isEmpty ? "none" : permitted),
+            ]
+        } else {
+            let name = TerminalText.shown(host.name)
+            lines.append(TextLine(3, "kind", "job, see `longhaul job show \(name)`"))
+        }
         let urgency = host.urgencyLostUntil.map { until in
-            "urgency    lost until \(time.full(until)): \(Limits.urgentFailures) urgent wake-ups in"
+            "lost until \(time.full(until)): \(Limits.urgentFailures) urgent wake-ups in"
                 + " a row were not handled; `host reset` gives it back"
         }
-        let rights =
-            settings.job == nil
-            ? [
-                "budgets    events, refreshes and wake-ups \(budgets[0]), processing \(budgets[1])",
-                "permitted  \(permitted.isEmpty ? "none" : permitted.joined(separator: ", "))",
-            ] : ["kind       job, see `longhaul job show \(TerminalText.shown(host.name))`"]
-        let work = tasks.map { TaskText(time: time).short($0) } + host.wakeUps.flatMap(lines)
-        return [
-            "host       \(TerminalText.shown(host.name))",
-            "program    \(program(settings))",
-            "state      \(state(host.state))",
-            "failures   \(host.failures)",
-        ] + rights + (urgency.map { [$0] } ?? []) + work + host.launches.flatMap { lines($0) }
+        lines.append(TextLine(4, "urgency", urgency))
+        return TextLine.ordered(lines) + tasks.map { TaskText(time: time).short($0) }
+            + host.wakeUps.flatMap(self.lines) + host.launches.flatMap(self.lines)
     }
 
     private func lines(_ wakeUp: WakeUpRecord) -> [String] {
@@ -68,10 +70,7 @@ struct HostText {
         switch obstacle {
         case .backoff: "its host waited after a failure"
         case .host: "its host was attached, busy or could not be run"
-        case .engine, .earliestBegin, .window, .power, .battery, .network, .unmetered, .idle,
-            .saver, .storage, .originCooldown, .concurrency, .originLimit, .input, .trigger,
-            .transfers, nil:
-            "no engine ran in time"
+        default: "no engine ran in time"
         }
     }
 

@@ -16,81 +16,72 @@ struct JobText {
     }
 
     func table(_ jobs: [JobRecord], _ terminal: TerminalFacts) -> [String] {
-        var layout = TableLayout(
-            columns: [
-                .init(title: "JOB"), .init(title: "STATE"),
-                .init(title: "WAITS FOR", shrinksTo: 12), .init(title: "LAST RUN", shrinksTo: 12),
-                .init(title: "COMMAND", shrinksTo: 8, dropRank: 1),
-            ], width: terminal.columns, ellipsis: terminal.ellipsis)
         let rows = jobs.map { job in
             [
                 TerminalText.shown(job.name), job.state.rawValue, wait(job), lastRun(job),
                 command(job),
             ]
         }
-        var lines = layout.lines(rows, includingTitles: true)
-        lines[0] = terminal.styled(lines[0], .bold)
-        return lines
+        return TableLayout.lines(
+            [
+                .init(title: "JOB"), .init(title: "STATE"),
+                .init(title: "WAITS FOR", shrinksTo: 12), .init(title: "LAST RUN", shrinksTo: 12),
+                .init(title: "COMMAND", shrinksTo: 8, dropRank: 1),
+            ], rows, terminal)
     }
 
     func lines(_ job: JobRecord) -> [String] {
-        var lines = [
-            "job        \(TerminalText.shown(job.name))",
-            "command    \(command(job))",
-            "directory  \(TerminalText.shown(job.settings.directory))",
-            "state      \(job.state.rawValue)",
-        ]
-        if let request = job.request { lines += definition(request) }
-        lines += settings(job.settings)
-        if job.failures > 0 { lines.append("failures   \(job.failures) in a row") }
-        lines += job.waitingFor.map { "waits for  " + waits.long($0) }
-        lines.append("forecast   " + forecast(job))
-        return lines + job.runs.map(line)
+        let lines =
+            TextLine.table(of: job, moment: time.full) + settings(job)
+            + (job.request.map(definition) ?? []) + reasons(job)
+        return TextLine.ordered(lines) + job.runs.map(line)
     }
 
-    func why(_ job: JobRecord) -> [String] {
-        job.waitingFor.map { "waits for  " + waits.long($0) } + ["forecast   " + forecast(job)]
+    func why(_ job: JobRecord) -> [String] { TextLine.ordered(reasons(job)) }
+
+    private func reasons(_ job: JobRecord) -> [TextLine] {
+        [
+            TextLine(13, "waits for", all: job.waitingFor.map(waits.long)),
+            TextLine(14, "forecast", forecast(job)),
+        ]
     }
 
     private func command(_ job: JobRecord) -> String {
         ShownOutput.arguments(job.argv).map { TerminalText.shown($0) }.joined(separator: " ")
     }
 
-    private func definition(_ request: TaskRequest) -> [String] {
-        var lines = TaskText.times(request, time)
-        if let daily = request.job?.daily { lines.append("at         \(daily)") }
-        lines += TaskText.triggers(request)
-        if let after = request.job?.after, !after.isEmpty {
-            let ids = after.map(\.description).joined(separator: ", ")
-            lines.append("after      transfer" + (after.count > 1 ? "s \(ids)" : " \(ids)"))
+    private func definition(_ request: TaskRequest) -> [TextLine] {
+        let after = request.job?.after ?? []
+        let ids = after.map(\.description).joined(separator: ", ")
+        let lost = request.expiresWhenRequirementIsLost ? "" : "; a run continues without them"
+        let requires = request.requirements.names.joined(separator: ", ")
+        var prefers = request.job?.prefers?.names.joined(separator: ", ") ?? ""
+        if prefers.isEmpty, request.job?.isDiscretionary == true {
+            prefers = "power, unmetered, idle"
         }
-        if let windows = request.job?.windows { lines.append("window     \(windows)") }
-        if let zone = request.job?.timeZone { lines.append("time zone  \(zone)") }
-        if let deadline = request.job?.deadline {
-            lines.append("deadline   \(time.full(deadline))")
-        }
-        if !request.requirements.isEmpty {
-            let lost = request.expiresWhenRequirementIsLost ? "" : "; a run continues without them"
-            lines.append(
-                "requires   " + request.requirements.names.joined(separator: ", ") + lost)
-        }
-        if let prefers = request.job?.prefers, !prefers.isEmpty {
-            lines.append("prefers    " + prefers.names.joined(separator: ", "))
-        } else if request.job?.isDiscretionary == true {
-            lines.append("prefers    power, unmetered, idle")
-        }
-        return lines
+        return [
+            TextLine(4, "every", TaskText.interval(request)),
+            TextLine(5, "at", request.job?.daily.map { "\($0)" }),
+            TextLine(
+                7, "after", after.isEmpty ? nil : "transfer\(after.count > 1 ? "s" : "") \(ids)"),
+            TextLine(9, "requires", requires.isEmpty ? nil : requires + lost),
+            TextLine(9, "prefers", prefers.isEmpty ? nil : prefers),
+        ]
     }
 
-    private func settings(_ settings: JobSettings) -> [String] {
-        var lines = settings.maxSeconds.map { ["max time   \(Units.duration($0))"] } ?? []
-        switch settings.inhibitsSleep {
-        case .off: break
-        case .on: lines.append("awake      an unused machine, during a run")
-        case .onPower: lines.append("awake      an unused machine on power, during a run")
-        }
-        if settings.notifies { lines.append("notifies   when a run fails") }
-        return lines
+    private func settings(_ job: JobRecord) -> [TextLine] {
+        let awake: String? =
+            switch job.settings.inhibitsSleep {
+            case .off: nil
+            case .on: "an unused machine, during a run"
+            case .onPower: "an unused machine on power, during a run"
+            }
+        return [
+            TextLine(1, "command", command(job)),
+            TextLine(11, "awake", awake),
+            TextLine(11, "notifies", job.settings.notifies ? "when a run fails" : nil),
+            TextLine(12, "failures", job.failures > 0 ? "\(job.failures) in a row" : nil),
+        ]
     }
 
     private func forecast(_ job: JobRecord) -> String {

@@ -130,7 +130,7 @@ struct ReportRollup {
         json.object {
             $0.field("type", "report")
             $0.field("runs", runs)
-            $0.field("unfinishedRuns", array: unfinishedRuns) { $0.value($1) }
+            $0.field("unfinishedRuns", unfinishedRuns)
             for state in TransferState.allCases where state.hasEnded {
                 $0.field(named: state.rawValue, count { $0 == state })
             }

@@ -28,6 +28,17 @@ struct TableLayout {
         naturalWidths = columns.map { DisplayWidth.of($0.title) }
     }
 
+    /// All rows of a table below bold titles.
+    static func lines(
+        _ columns: [Column], _ rows: [[String]], _ terminal: TerminalFacts
+    ) -> [String] {
+        var layout = TableLayout(
+            columns: columns, width: terminal.columns, ellipsis: terminal.ellipsis)
+        var lines = layout.lines(rows, includingTitles: true)
+        lines[0] = terminal.styled(lines[0], .bold)
+        return lines
+    }
+
     /// Lays out the rows, whose widths count for later pages, too. Cells must be safe for a
     /// terminal.
     mutating func lines(_ rows: [[String]], includingTitles: Bool) -> [String] {

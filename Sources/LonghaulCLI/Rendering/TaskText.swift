@@ -13,47 +13,37 @@ struct TaskText {
     func submitted(_ task: TaskRecord) -> String { name(task) + ": " + forecast(task) }
 
     func table(_ tasks: [TaskRecord], _ terminal: TerminalFacts) -> [String] {
-        var layout = TableLayout(
-            columns: [
-                .init(title: "TASK"), .init(title: "HOST", dropRank: 1),
-                .init(title: "KIND", dropRank: 2), .init(title: "STATE"),
-                .init(title: "WAITS FOR", shrinksTo: 12),
-            ], width: terminal.columns, ellipsis: terminal.ellipsis)
         let rows = tasks.map { task in
             [
                 TerminalText.shown(task.request.identifier), host(task),
                 task.request.kind.rawValue, task.state.rawValue, wait(task),
             ]
         }
-        var lines = layout.lines(rows, includingTitles: true)
-        lines[0] = terminal.styled(lines[0], .bold)
-        return lines
+        return TableLayout.lines(
+            [
+                .init(title: "TASK"), .init(title: "HOST", dropRank: 1),
+                .init(title: "KIND", dropRank: 2), .init(title: "STATE"),
+                .init(title: "WAITS FOR", shrinksTo: 12),
+            ], rows, terminal)
     }
 
     func lines(_ task: TaskRecord) -> [String] {
         let request = task.request
-        var lines = [
-            "task       \(TerminalText.shown(request.identifier))",
-            "host       \(host(task))",
-            "state      \(task.state.rawValue)",
-        ]
-        if task.state != .done {
-            lines += [
-                "kind       \(request.kind.rawValue)",
-                "submitted  \(time.full(task.submittedAt))",
+        var lines = TextLine.table(of: task, moment: time.full)
+        if task.state == .done {
+            lines = [
+                TextLine(0, "task", TerminalText.shown(request.identifier)),
+                TextLine(2, "state", task.state.rawValue),
             ]
-            lines += definition(request)
-            if task.failures > 0 { lines.append("failures   \(task.failures) in a row") }
-            if task.emptyRuns > 0, let repetition = request.repetition {
-                let now = Units.duration(repetition.interval(afterEmpty: task.emptyRuns))
-                lines.append(
-                    "no data    \(Units.counted(task.emptyRuns, "run")) in a row; every \(now)"
-                        + " until one succeeds")
-            }
+        } else {
+            lines += definition(task)
         }
-        lines += task.waitingFor.map { "waits for  " + waits.long($0) }
-        lines.append("forecast   " + forecast(task))
-        return lines + task.runs.map(line)
+        lines += [
+            TextLine(1, "host", host(task)),
+            TextLine(8, "waits for", all: task.waitingFor.map(waits.long)),
+            TextLine(9, "forecast", forecast(task)),
+        ]
+        return TextLine.ordered(lines) + task.runs.map(line)
     }
 
     /// A request of `host show`.
@@ -61,38 +51,33 @@ struct TaskText {
         "task \(TerminalText.shown(task.request.identifier)): " + forecast(task)
     }
 
-    private func definition(_ request: TaskRequest) -> [String] {
-        var lines = TaskText.times(request, time)
-        lines += TaskText.triggers(request)
-        if !request.requirements.isEmpty {
-            lines.append(
-                "requires   " + request.requirements.names.joined(separator: ", ")
-                    + whenLost(request))
+    /// The lines that several facts of a pending request make.
+    private func definition(_ task: TaskRecord) -> [TextLine] {
+        let request = task.request
+        let emptyRuns = request.repetition.flatMap { repetition -> String? in
+            if task.emptyRuns == 0 { return nil }
+            let now = Units.duration(repetition.interval(afterEmpty: task.emptyRuns))
+            return "\(Units.counted(task.emptyRuns, "run")) in a row; every \(now)"
+                + " until one succeeds"
         }
-        if let payload = request.payload {
-            lines.append("payload    " + TerminalText.shown(ShownOutput.text(payload)))
-        }
-        return lines
+        return [
+            TextLine(4, "every", TaskText.interval(request)),
+            TextLine(
+                6, "requires",
+                request.requirements.isEmpty
+                    ? nil : request.requirements.names.joined(separator: ", ") + whenLost(request)),
+            TextLine(
+                6, "payload", request.payload.map { TerminalText.shown(ShownOutput.text($0)) }),
+            TextLine(7, "failures", task.failures > 0 ? "\(task.failures) in a row" : nil),
+            TextLine(7, "no data", emptyRuns),
+        ]
     }
 
-    /// The lines of a request about its earliest moment and its interval.
-    static func times(_ request: TaskRequest, _ time: TimeText) -> [String] {
-        var lines: [String] = []
-        if let earliest = request.earliestBegin {
-            lines.append("earliest   \(time.full(earliest))")
+    /// The interval of a request; `nil`: it does not repeat after one.
+    static func interval(_ request: TaskRequest) -> String? {
+        request.repetition.map {
+            "\(Units.duration($0.interval)), up to \(Units.duration($0.slack)) earlier"
         }
-        if let repetition = request.repetition {
-            lines.append(
-                "every      \(Units.duration(repetition.interval)), up to"
-                    + " \(Units.duration(repetition.slack)) earlier")
-        }
-        return lines
-    }
-
-    /// The line of a request about its triggers; empty = it has none.
-    static func triggers(_ request: TaskRequest) -> [String] {
-        if request.triggers.isEmpty { return [] }
-        return ["on         " + request.triggers.map(\.rawValue).joined(separator: ", ")]
     }
 
     private func whenLost(_ request: TaskRequest) -> String {

@@ -52,8 +52,8 @@ struct TransferText {
     func lines(
         _ transfer: Transfer, attempts: [AttemptRecord], events: [EventRecord]
     ) -> [String] {
-        var lines = facts(transfer).map { label, value in
-            terminal.styled(DisplayWidth.padded(label + ":", to: 15), .bold) + value
+        var lines = TextLine.ordered(facts(transfer)) { label, text in
+            terminal.styled(DisplayWidth.padded(label + ":", to: 15), .bold) + text
         }
         if !attempts.isEmpty {
             lines += ["", terminal.styled("Attempts:", .bold)] + attempts.map(line)
@@ -64,64 +64,42 @@ struct TransferText {
         return lines
     }
 
-    private func facts(_ transfer: Transfer) -> [(String, String)] {
-        var facts: [(String, String)] = []
-        func add(_ label: String, _ value: String?) {
-            if let value { facts.append((label, value)) }
-        }
-        func moment(_ moment: Timestamp?) -> String? {
-            moment.map { "\(time.full($0)) (\(time.distance($0)))" }
-        }
-        add("Transfer", "\(transfer.id) (\(transfer.kind.rawValue))")
-        add("State", transfer.state.rawValue)
-        add("URL", TerminalText.shown(Redaction.url(transfer.url)))
-        add(
-            transfer.kind == .download ? "Destination" : "Source",
-            TerminalText.shown(transfer.path))
-        add("Session", TerminalText.shown(transfer.session))
-        add("Host", transfer.host.map(TerminalText.shown))
-        add(
-            "Priority", transfer.priority.name + (transfer.isDiscretionary ? ", discretionary" : "")
-        )
-        add(
-            "Runs now",
-            transfer.runsNow ? "as asked: its schedule is set aside until the attempt ends" : nil)
-        add("Not before", moment(transfer.earliestBegin))
-        for (label, value) in schedule(transfer) { add(label, value) }
-        add("Deadline", moment(transfer.deadline))
-        add("Stall timeout", Units.duration(transfer.stallTimeout))
-        add("Progress", progress(transfer))
-        add(
-            "Resumable",
-            transfer.isUnresumable
-                ? "no: it restarts when it stops (`run --unresumable finish`)" : nil)
-        add("Line", transfer.yielding.map(line))
-        add("Fetched", "\(Units.size(transfer.bytesFetched)) on the wire")
-        add("Expected", transfer.expectedBytes.map(Units.size))
-        add("Enqueued", moment(transfer.createdAt))
-        add("Started", moment(transfer.startedAt))
-        add("Ended", moment(transfer.finishedAt))
-        add("Attempts", "\(transfer.attempts), restarts: \(transfer.restarts)")
-        let shared = transfer.sharedWith.map(\.description).joined(separator: ", ")
-        add("Shared with", shared.isEmpty ? nil : shared)
-        let wait = WaitText(time: time)
-        for reason in transfer.waitingFor { add("Waiting for", wait.long(reason)) }
-        if transfer.isSkipped {
-            add("Skipped", transfer.error.map { shown($0.message) })
-        } else if let error = transfer.error {
-            add(
-                transfer.state == .failed ? "Error" : "Last error",
-                "\(error.code.rawValue): \(shown(error.message))")
-            add("Kept", Units.size(error.bytesKept))
-        }
-        add("Content coding", transfer.contentCoding.map(TransferText.coding))
-        add("Checksum", transfer.checksum.map { "\($0.algorithm.rawValue):\($0.hex)" })
-        add("Meta", transfer.metadata.map(TerminalText.shown))
-        facts += OptionLines.of(transfer.options)
-        if transfer.kind == .upload, let response = transfer.response {
-            facts += answer(response).map { ("Answer", $0) }
-        }
-        return facts
+    private func facts(_ transfer: Transfer) -> [TextLine] {
+        let error = transfer.error.map { "\($0.code.rawValue): \(shown($0.message))" }
+        let failure = transfer.isSkipped ? nil : transfer.error
+        let answers = transfer.kind == .upload ? transfer.response.map(answer) ?? [] : []
+        let lines: [TextLine] = [
+            TextLine(0, "Transfer", "\(transfer.id) (\(transfer.kind.rawValue))"),
+            TextLine(
+                2, "Priority",
+                transfer.priority.name + (transfer.isDiscretionary ? ", discretionary" : "")),
+            TextLine(
+                3, "Runs now",
+                transfer.runsNow
+                    ? "as asked: its schedule is set aside until the attempt ends" : nil),
+            TextLine(6, "Prefers", preferences(transfer)),
+            TextLine(8, "Progress", progress(transfer)),
+            TextLine(
+                8, "Resumable",
+                transfer.isUnresumable
+                    ? "no: it restarts when it stops (`run --unresumable finish`)" : nil),
+            TextLine(8, "Line", transfer.yielding.map(line)),
+            TextLine(8, "Fetched", "\(Units.size(transfer.bytesFetched)) on the wire"),
+            TextLine(8, "Expected", transfer.expectedBytes.map(Units.size)),
+            TextLine(10, "Attempts", "\(transfer.attempts), restarts: \(transfer.restarts)"),
+            TextLine(12, "Waiting for", all: transfer.waitingFor.map(WaitText(time: time).long)),
+            TextLine(
+                12, "Skipped",
+                transfer.isSkipped ? transfer.error.map { shown($0.message) } : nil),
+            TextLine(
+                12, transfer.state == .failed ? "Error" : "Last error",
+                failure == nil ? nil : error),
+            TextLine(12, "Kept", failure.map { Units.size($0.bytesKept) }),
+            TextLine(13, "Content coding", transfer.contentCoding.map(TransferText.coding)),
+            TextLine(16, "Answer", all: answers),
+        ]
+        return TextLine.table(of: transfer) { "\(time.full($0)) (\(time.distance($0)))" } + lines
+            + OptionLines.of(transfer.options)
     }
 
     /// The last answer to an upload: its status and URL, then the beginning of a body of text.
@@ -143,24 +121,13 @@ struct TransferText {
         "\(TerminalText.shown(coding)): the server sent it so unasked, and so it is kept"
     }
 
-    private func schedule(_ transfer: Transfer) -> [(String, String?)] {
+    private func preferences(_ transfer: Transfer) -> String? {
         let prefers = transfer.schedule.preferences(isDiscretionary: transfer.isDiscretionary)
-        var preferences: String?
-        if !prefers.isEmpty {
-            preferences = prefers.names.joined(separator: ", ")
-            if transfer.arePreferencesWaived {
-                preferences? += " (waived)"
-            } else if let check = transfer.waiverCheck, let last = transfer.waivesBy {
-                preferences? += ", looked at \(time.distance(check)), waived \(time.distance(last))"
-            }
-        }
-        let needs = transfer.schedule.requires
-        return [
-            ("Window", transfer.schedule.windows?.description),
-            ("Time zone", transfer.schedule.windows?.timeZone),
-            ("Requires", needs.isEmpty ? nil : needs.names.joined(separator: ", ")),
-            ("Prefers", preferences),
-        ]
+        if prefers.isEmpty { return nil }
+        let names = prefers.names.joined(separator: ", ")
+        if transfer.arePreferencesWaived { return names + " (waived)" }
+        guard let check = transfer.waiverCheck, let last = transfer.waivesBy else { return names }
+        return names + ", looked at \(time.distance(check)), waived \(time.distance(last))"
     }
 
     private func progress(_ transfer: Transfer) -> String {
@@ -242,35 +209,23 @@ extension YieldReport.State {
 
 /// Lines for the options that differ from the defaults.
 enum OptionLines {
-    static func of(_ options: TransferOptions) -> [(label: String, value: String)] {
+    static func of(_ options: TransferOptions) -> [TextLine] {
         var request = TransferRequest.blank
         request.options = options
-        var lines: [(String, String)] = []
+        var lines: [TextLine] = []
         for field in RequestField.all where !field.isDefault(in: request) {
             guard let label = field.label, field.applies(to: request) else { continue }
-            let values = texts(field.value(request), field.shape)
-            lines += values.map { (label, TerminalText.shown($0)) }
+            let texts: [String] =
+                switch field.value(request) {
+                case .flag(let flag) where field.shape == .onOff: [flag ? "on" : "off"]
+                case let value: TextLine.texts(value) { _ in "" }
+                }
+            lines.append(TextLine(15, label, all: texts))
         }
         if let profile = options.upload?.profile {
             let place = "\(profile.name) in \(profile.credentialsFile)"
-            lines.append(("Profile", TerminalText.shown(place)))
+            lines.append(TextLine(15, "Profile", TerminalText.shown(place)))
         }
         return lines
-    }
-
-    private static func texts(_ value: FieldValue, _ shape: FieldShape) -> [String] {
-        switch value {
-        case .unknown: []
-        case .flag(let flag) where shape == .onOff: [flag ? "on" : "off"]
-        case .flag(let flag): [flag ? "yes" : "no"]
-        case .number(let number): ["\(number)"]
-        case .size(let bytes): [Units.size(bytes)]
-        case .rate(let bytes): [Units.rate(Double(bytes))]
-        case .seconds(let seconds): [Units.duration(seconds)]
-        case .text(let text): [text.isEmpty ? "none" : text]
-        case .texts(let texts): texts
-        case .numbers(let numbers): numbers.map(String.init)
-        case .hidden: ["given"]
-        }
     }
 }

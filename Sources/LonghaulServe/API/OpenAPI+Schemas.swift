@@ -1,31 +1,18 @@
 internal import Longhaul
 
 extension OpenAPI {
-    /// Schemas name what programs rely on; more keys may be added.
+    /// The schemas of the records list all that the commands print; more keys may be added.
     static let schemas: [String: JSONPayload] = [
-        "Transfer": object([
-            "id": integer, "kind": choice(["download", "upload"]),
-            "state": choice(TransferState.allCases.map(\.rawValue)), "url": string,
-            "session": string, "priority": string, "bytesTotal": optional("integer"),
-            "bytesDone": integer, "bytesFetched": integer,
-            "bytesPerSecond": optional("integer"), "createdAt": string,
-            "finishedAt": optional("string"), "waitingFor": ["type": "array"],
-            "error": optional("object"), "attempts": integer, "restarts": integer,
-        ]),
-        "Why": object([
-            "id": integer, "state": string, "waitingFor": ["type": "array"],
-            "forecast": ["type": "object"],
-        ]),
-        "Status": object([
-            "engine": optional("object"), "counts": ["type": "object"],
-            "bytesPerSecond": optional("integer"), "nextWake": optional("string"),
-        ]),
-        "Condition": object(["condition": string, "source": string]),
-        "Session": object(["id": string, "counts": ["type": "object"]]),
-        "Host": object(["id": string, "argv": ["type": "array"], "state": string]),
-        "Task": object(["identifier": string, "kind": string, "host": string, "state": string]),
-        "Job": object(["name": string, "state": string, "runs": ["type": "array"]]),
-        "Event": object(["seq": integer, "at": string, "session": string, "type": string]),
+        "Transfer": ShownField.schema(of: Transfer.listed),
+        "TransferHistory": ShownField.schema(of: Transfer.fieldsOfHistory),
+        "Why": ShownField.schema(of: Transfer.why),
+        "Status": QueueStatus.jsonSchema,
+        "Condition": ShownField.schema(of: ConditionKind.fields),
+        "Session": SessionRecord.jsonSchema,
+        "Host": HostRecord.jsonSchema,
+        "Task": TaskRecord.jsonSchema,
+        "Job": JobRecord.jsonSchema,
+        "Event": EventRecord.jsonSchema,
         "Removed": object(["id": integer, "removed": ["type": "boolean"]]),
         "Acknowledged": object(["acknowledged": integer]),
         "Document": ["type": "object"],
@@ -100,10 +87,6 @@ extension OpenAPI {
 
     private static let string: JSONPayload = ["type": "string"]
     private static let integer: JSONPayload = ["type": "integer"]
-
-    private static func optional(_ type: String) -> JSONPayload {
-        ["type": [.string(type), "null"]]
-    }
 
     private static func choice(_ values: [String]) -> JSONPayload {
         ["type": "string", "enum": .array(values.map { .string($0) })]

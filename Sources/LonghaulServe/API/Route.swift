@@ -94,16 +94,16 @@ struct RouteCall: Sendable {
     func shown(_ id: TransferID) throws(LonghaulError) -> ServedAnswer {
         let transfer = try queue.transfer(id)
         var json = JSONText()
-        transfer.writeListed(to: &json)
+        json.value(transfer, as: Transfer.listed)
         return ServedAnswer(json: json)
     }
 
-    /// A list under a name, each element written by `write`.
-    func list<Element>(
-        _ name: String, _ elements: [Element], _ write: (inout JSONText, Element) -> Void
+    /// A list under a name.
+    func list<Element: ShownRecord>(
+        _ name: String, _ elements: [Element], as fields: [ShownField<Element>] = Element.fields
     ) -> ServedAnswer {
         var json = JSONText()
-        json.object { $0.field(name, array: elements, write) }
+        json.object { $0.field(name, elements, as: fields) }
         return ServedAnswer(json: json)
     }
 }

@@ -14,7 +14,7 @@ extension Router {
             var status = try call.queue.queue.status()
             status.configuration = ConfigurationFile.inForce
             var json = JSONText()
-            json.status(status)
+            json.value(status)
             return ServedAnswer(json: json)
         },
         Route(
@@ -22,27 +22,31 @@ extension Router {
             answer: .list("conditions", of: "Condition")
         ) { call in
             let conditions = try call.queue.queue.conditions()
-            return call.list("conditions", ConditionKind.allCases) {
-                $0.condition($1, of: conditions)
+            var json = JSONText()
+            json.object {
+                $0.field(
+                    "conditions", ConditionKind.allCases.map { ($0, conditions) },
+                    as: ConditionKind.fields)
             }
+            return ServedAnswer(json: json)
         },
         Route(
             method: .GET, pattern: "/v1/sessions", summary: "sessions, by name",
             answer: .list("sessions", of: "Session")
         ) { call in
-            call.list("sessions", try call.queue.queue.sessions()) { $0.session($1) }
+            call.list("sessions", try call.queue.queue.sessions())
         },
         Route(
             method: .GET, pattern: "/v1/hosts", summary: "programs that may be launched",
             answer: .list("hosts", of: "Host")
         ) { call in
-            call.list("hosts", try call.queue.queue.hosts()) { $0.host($1) }
+            call.list("hosts", try call.queue.queue.hosts())
         },
         Route(
             method: .GET, pattern: "/v1/tasks", summary: "pending and standing requests of hosts",
             answer: .list("tasks", of: "Task")
         ) { call in
-            call.list("tasks", try call.queue.queue.tasks.all()) { $0.task($1) }
+            call.list("tasks", try call.queue.queue.tasks.all())
         },
     ]
 
@@ -69,7 +73,7 @@ extension Router {
                         session: session, after: min(last ?? after, newest)))
             }
             let events = try call.queue.queue.events(after: after, session: session)
-            return call.list("events", events) { $0.loggedEvent($1) }
+            return call.list("events", events)
         },
         Route(
             method: .POST, pattern: "/v1/events/ack",
@@ -114,14 +118,14 @@ extension Router {
             method: .GET, pattern: "/v1/jobs", summary: "jobs, by name",
             answer: .list("jobs", of: "Job")
         ) { call in
-            call.list("jobs", try call.queue.queue.jobs.all()) { $1.write(to: &$0) }
+            call.list("jobs", try call.queue.queue.jobs.all())
         },
         Route(
             method: .GET, pattern: "/v1/jobs/{name}", summary: "a job with its last runs",
             answer: .json("Job")
         ) { call in
             var json = JSONText()
-            try call.queue.queue.jobs.find(call.name()).write(to: &json)
+            json.value(try call.queue.queue.jobs.find(call.name()))
             return ServedAnswer(json: json)
         },
         Route(
@@ -167,7 +171,7 @@ extension Router {
             let jobs = call.queue.queue.jobs
             try perform(jobs, call.name())
             var json = JSONText()
-            try jobs.find(call.name()).write(to: &json)
+            json.value(try jobs.find(call.name()))
             return ServedAnswer(json: json)
         }
     }

@@ -30,14 +30,14 @@ extension Router {
         Route(
             method: .GET, pattern: "/v1/transfers/{id}",
             summary: "all about a transfer: its attempts and its events",
-            answer: .json("Transfer")
+            answer: .json("TransferHistory")
         ) { call in
             let id = try call.id()
             let transfer = try call.queue.transfer(id)
             var json = JSONText()
-            json.shown(
-                transfer, attempts: try call.queue.queue.attempts(of: id),
-                events: try call.queue.queue.events(of: id))
+            let attempts = try call.queue.queue.attempts(of: id)
+            let events = try call.queue.queue.events(of: id)
+            json.value((transfer, attempts, events), as: Transfer.fieldsOfHistory)
             return ServedAnswer(json: json)
         },
         Route(
@@ -47,7 +47,7 @@ extension Router {
             let transfer = try call.queue.transfer(try call.id())
             let forecast = try call.queue.queue.forecast(of: transfer) { RFC3339.format($0) }
             var json = JSONText()
-            json.why(transfer, forecast)
+            json.value((transfer, forecast), as: Transfer.why)
             return ServedAnswer(json: json)
         },
     ]
@@ -136,7 +136,7 @@ extension Router {
         let transfers = try call.queue.queue.transfers(filter)
         var json = JSONText()
         json.object {
-            $0.field("transfers", array: transfers) { $1.writeListed(to: &$0) }
+            $0.field("transfers", transfers, as: Transfer.listed)
             let isFull = transfers.count == limit
             $0.field("next", isFull ? transfers.last?.id.rawValue : nil)
         }
@@ -161,9 +161,8 @@ extension Router {
         }
         if requests.isEmpty { throw LonghaulError.usage("there is no request in it") }
         let ids = try call.queue.enqueue(requests).compactMap { $0 }
-        var answer = call.list("transfers", try call.queue.queue.transfers(ids)) {
-            $1.writeListed(to: &$0)
-        }
+        var answer = call.list(
+            "transfers", try call.queue.queue.transfers(ids), as: Transfer.listed)
         answer.status = .created
         return answer
     }

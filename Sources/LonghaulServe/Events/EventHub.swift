@@ -111,7 +111,7 @@ final class EventHub: Sendable {
 extension EventHub.News.Line {
     init(_ event: EventRecord) {
         var json = JSONText()
-        json.loggedEvent(event)
+        json.value(event)
         self.init(
             sequence: event.sequence, session: event.session, type: event.type,
             transfer: event.transferID, gid: event.transfer?.options.gid, json: json.bytes)

@@ -94,7 +94,9 @@ struct EventsCommand: ConsoleCommand {
         if console.isJSON || !console.isTerminal || attach {
             return { events in
                 for event in events {
-                    try console.line { $0.loggedEvent(event, isForHost: attach) }
+                    try console.line {
+                        $0.value(event, as: attach ? EventRecord.fieldsForHost : EventRecord.fields)
+                    }
                 }
             }
         }

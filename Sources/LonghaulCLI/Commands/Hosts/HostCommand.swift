@@ -91,7 +91,7 @@ private func report(
 ) throws -> ExitStatus {
     guard let host = try queue.host(id) else { return .done }
     if host.nextLaunch != nil { start.start(queue, on: console) }
-    if console.isJSON { try console.line { $0.host(host) } }
+    if console.isJSON { try console.line { $0.value(host) } }
     return .done
 }
 
@@ -105,7 +105,7 @@ struct HostList: ConsoleCommand {
     func perform(on console: Console) throws -> ExitStatus {
         let hosts = try TransferQueue().hosts()
         if console.isJSON {
-            for host in hosts { try console.line { $0.host(host) } }
+            for host in hosts { try console.line { $0.value(host) } }
             return .done
         }
         let terminal = TerminalFacts.of(1)
@@ -130,7 +130,7 @@ struct HostShow: ConsoleCommand {
             throw LonghaulError(.noSuchHost, "there is no host \(TerminalText.shown(id))")
         }
         if console.isJSON {
-            try console.line { $0.host(host) }
+            try console.line { $0.value(host) }
             return .done
         }
         let tasks = try queue.tasks.all(host: id)

@@ -27,7 +27,7 @@ struct SessionList: ConsoleCommand {
     func perform(on console: Console) throws -> ExitStatus {
         let sessions = try TransferQueue().sessions()
         if console.isJSON {
-            for session in sessions { try console.line { $0.session(session) } }
+            for session in sessions { try console.line { $0.value(session) } }
             return .done
         }
         let terminal = TerminalFacts.of(1)
@@ -51,7 +51,7 @@ struct SessionShow: ConsoleCommand {
             throw LonghaulError.noSuchSession(id)
         }
         if console.isJSON {
-            try console.line { $0.session(session) }
+            try console.line { $0.value(session) }
             return .done
         }
         for line in SessionText.lines(session, time: .current()) { try console.line(line) }
@@ -118,7 +118,7 @@ struct SessionSet: ConsoleCommand {
         if session.settings.host != nil, session.waitingEvents > 0 {
             start.start(queue, on: console)
         }
-        if console.isJSON { try console.line { $0.session(session) } }
+        if console.isJSON { try console.line { $0.value(session) } }
         return .done
     }
 }
@@ -151,11 +151,6 @@ struct SessionRemove: ConsoleCommand {
 
 enum SessionText {
     static func table(_ sessions: [SessionRecord], _ terminal: TerminalFacts) -> [String] {
-        var layout = TableLayout(
-            columns: [
-                .init(title: "SESSION"), .init(title: "HOST"), .init(title: "LIVE"),
-                .init(title: "ENDED", dropRank: 1), .init(title: "EVENTS WAITING"),
-            ], width: terminal.columns, ellipsis: terminal.ellipsis)
         let rows = sessions.map { session in
             let ended = session.counts.reduce(0) { $1.key.hasEnded ? $0 + $1.value : $0 }
             let all = session.counts.reduce(0) { $0 + $1.value }
@@ -166,9 +161,11 @@ enum SessionText {
                 session.settings.host == nil ? "-" : "\(session.waitingEvents)",
             ]
         }
-        var lines = layout.lines(rows, includingTitles: true)
-        lines[0] = terminal.styled(lines[0], .bold)
-        return lines
+        return TableLayout.lines(
+            [
+                .init(title: "SESSION"), .init(title: "HOST"), .init(title: "LIVE"),
+                .init(title: "ENDED", dropRank: 1), .init(title: "EVENTS WAITING"),
+            ], rows, terminal)
     }
 
     static func lines(_ session: SessionRecord, time: TimeText) -> [String] {

@@ -127,7 +127,7 @@ struct TaskSubmit: ConsoleCommand {
         // The engine that starts now ends a wait for an engine.
         if isStarted { task.waitingFor.removeAll { $0.reason == .engine } }
         if console.isJSON {
-            try console.line { $0.task(task) }
+            try console.line { $0.value(task) }
         } else {
             try console.line(TaskText(time: .current()).submitted(task))
         }
@@ -154,7 +154,7 @@ struct TaskName: ParsableArguments {
     /// Prints the present request, for programs.
     func report(_ queue: TransferQueue, on console: Console) throws -> ExitStatus {
         guard console.isJSON, let task = try queue.tasks.find(id, host: host) else { return .done }
-        try console.line { $0.task(task) }
+        try console.line { $0.value(task) }
         return .done
     }
 }
@@ -179,7 +179,7 @@ struct TaskList: ConsoleCommand {
         let tasks = try queue.tasks.all(host: host)
         if tasks.isEmpty { try queue.checkKnown(host) }
         if console.isJSON {
-            for task in tasks { try console.line { $0.task(task) } }
+            for task in tasks { try console.line { $0.value(task) } }
             return .done
         }
         let terminal = TerminalFacts.of(1)
@@ -204,7 +204,7 @@ struct TaskShow: ConsoleCommand {
     func perform(on console: Console) throws -> ExitStatus {
         let task = try name.find(in: TransferQueue())
         if console.isJSON {
-            try console.line { $0.task(task) }
+            try console.line { $0.value(task) }
             return .done
         }
         for line in TaskText(time: .current()).lines(task) { try console.line(line) }

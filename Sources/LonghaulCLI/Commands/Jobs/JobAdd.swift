@@ -101,7 +101,7 @@ struct JobAdd: ConsoleCommand {
         // A job that waits for an engine only begins with the one that starts now.
         if isStarted { job.waitingFor.removeAll { $0.reason == .engine } }
         if console.isJSON {
-            try console.line { job.write(to: &$0) }
+            try console.line { $0.value(job) }
         } else {
             try console.line(JobText(time: .current()).added(job))
             start.sayWhatAReboot(ends: queue, on: console)
@@ -161,7 +161,7 @@ struct JobOnce: ConsoleCommand {
         start.start(queue, on: console)
         if console.isJSON {
             let job = try queue.jobs.find(name)
-            try console.line { job.write(to: &$0) }
+            try console.line { $0.value(job) }
         } else {
             try console.line(name)
             start.sayWhatAReboot(ends: queue, on: console)

@@ -43,7 +43,7 @@ extension JobName {
     func report(_ queue: TransferQueue, on console: Console) throws -> ExitStatus {
         if console.isJSON {
             let job = try queue.jobs.find(name)
-            try console.line { job.write(to: &$0) }
+            try console.line { $0.value(job) }
         }
         return .done
     }
@@ -59,7 +59,7 @@ struct JobList: ConsoleCommand {
     func perform(on console: Console) throws -> ExitStatus {
         let jobs = try TransferQueue().jobs.all()
         if console.isJSON {
-            for job in jobs { try console.line { job.write(to: &$0) } }
+            for job in jobs { try console.line { $0.value(job) } }
             return .done
         }
         let terminal = TerminalFacts.of(1)
