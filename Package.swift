@@ -141,8 +141,10 @@ let package = Package(
             name: "longhaul-aria2c", dependencies: ["Longhaul", "LonghaulPlatform"],
             swiftSettings: settings),
 
+        module("LonghaulTestValues", ["LonghaulCore"], path: "Tests/LonghaulTestValues"),
         module(
-            "LonghaulTestSupport", ["LonghaulCore", "CLibcrypto"] + nio("NIOCore", "NIOPosix"),
+            "LonghaulTestSupport",
+            ["LonghaulTestValues", "LonghaulCore", "CLibcrypto"] + nio("NIOCore", "NIOPosix"),
             path: "Tests/LonghaulTestSupport"),
         .executableTarget(
             name: "LonghaulTestServer", dependencies: ["LonghaulTestSupport"],
@@ -150,8 +152,8 @@ let package = Package(
         .executableTarget(
             name: "LonghaulTestSession", dependencies: ["Longhaul"],
             path: "Tests/LonghaulTestSession", swiftSettings: settings),
-        tests("LonghaulCoreTests", ["LonghaulCore", "LonghaulModel", "LonghaulTestSupport"]),
-        tests("LonghaulStoreTests", ["LonghaulCore", "LonghaulStore", "LonghaulTestSupport"]),
+        tests("LonghaulCoreTests", ["LonghaulCore", "LonghaulModel", "LonghaulTestValues"]),
+        tests("LonghaulStoreTests", ["LonghaulCore", "LonghaulStore", "LonghaulTestValues"]),
         tests(
             "LonghaulPlatformTests", ["LonghaulCore", "LonghaulPlatform", "LonghaulTestSupport"]),
         tests(
@@ -202,3 +204,35 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// LONGHAUL_TARGETS names targets, with spaces between them: these and what they are built from are
+// declared then, so that nothing else is fetched or compiled (scripts/longhaul, scripts/test --quick).
+if let names = Context.environment["LONGHAUL_TARGETS"] {
+    declareOnly(Set(names.split(separator: " ").map(String.init)))
+}
+
+@MainActor
+func declareOnly(_ wanted: Set<String>) {
+    var targets = wanted
+    var packages: Set<String> = []
+    var unread = Array(wanted)
+    while let name = unread.popLast() {
+        for dependency in package.targets.first(where: { $0.name == name })?.dependencies ?? [] {
+            switch dependency {
+            case .productItem(_, let owner, _, _): packages.insert(owner ?? "")
+            case .targetItem(let name, _), .byNameItem(let name, _):
+                if targets.insert(name).inserted { unread.append(name) }
+            @unknown default: break
+            }
+        }
+    }
+    package.targets.removeAll { !targets.contains($0.name) }
+    package.products.removeAll {
+        let built = ($0 as? Product.Library)?.targets ?? ($0 as? Product.Executable)?.targets ?? []
+        return !targets.isSuperset(of: built)
+    }
+    package.dependencies.removeAll {
+        guard case .sourceControl(_, let address, _) = $0.kind else { return true }
+        return !packages.contains { address.hasSuffix("/\($0)") }
+    }
+}

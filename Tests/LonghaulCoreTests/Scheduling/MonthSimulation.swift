@@ -1,5 +1,5 @@
 import LonghaulCore
-import LonghaulTestSupport
+import LonghaulTestValues
 
 /// A month of a machine: power, network and users come and go, the clock is set and changes to
 /// summer time, the engine crashes and is away. Transfers of all kinds are asked for. The policy

@@ -1,5 +1,5 @@
 import LonghaulCore
-import LonghaulTestSupport
+import LonghaulTestValues
 import Testing
 
 @Suite struct PortableNameTests {

@@ -102,8 +102,3 @@ package struct NotInstalled: Error, CustomStringConvertible {
 
     init(_ program: String) { description = "\(program) is not installed" }
 }
-
-/// A fixture's program has failed.
-package struct FixtureFailed: Error, CustomStringConvertible {
-    package var description: String
-}

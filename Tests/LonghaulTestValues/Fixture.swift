@@ -3,7 +3,7 @@ import Foundation
 /// What tests and documents read: files below `Fixtures`, by their path there.
 package enum Fixture {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../../Fixtures").standardized
+        .appendingPathComponent("../../Fixtures").standardized
 
     package static func path(_ name: String) -> String {
         root.appendingPathComponent(name).path
@@ -31,4 +31,11 @@ package enum Fixture {
     package static func line(_ name: String) throws -> String {
         String(try text(name).dropLast())
     }
+}
+
+/// A fixture, or its program, has failed.
+package struct FixtureFailed: Error, CustomStringConvertible {
+    package var description: String
+
+    package init(description: String) { self.description = description }
 }
