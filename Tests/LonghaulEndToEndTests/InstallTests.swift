@@ -82,8 +82,26 @@ import Testing
         for line in ["daemon-reload", "enable --now longhaul.service"] {
             #expect(result.output.contains("failed: systemctl --user \(line)"), "\(result.output)")
         }
+        #expect(result.output.contains("to do: loginctl enable-linger"), "\(result.output)")
+        #expect(result.output.contains("XDG_RUNTIME_DIR=/run/user/$(id -u) longhaul install"))
         #expect(try await home.run("uninstall").status == 0)
         #expect(!home.scratch.exists(".config/systemd"))
+    }
+
+    /// A package manager leads the link to the next version; the file behind it goes.
+    @Test(arguments: ["by path", "by PATH"]) func aLinkIsWrittenAsItWasCalled(
+        how: String
+    ) async throws {
+        let home = try home(manager: true)
+        let link = home.scratch("bin/lh")
+        try FileManager.default.createSymbolicLink(
+            atPath: link, withDestinationPath: BuiltBinary.longhaul)
+        let program = how == "by path" ? link : "/usr/bin/env"
+        let words = (how == "by path" ? [] : ["lh"]) + ["install", "--systemd"]
+        let result = try await CLIProcess.run(program, words, environment: home.environment)
+        #expect(result.status == 0, "\(result.errors)")
+        let unit = try home.scratch.text(of: ".config/systemd/user/longhaul.service")
+        #expect(unit.contains("\nExecStart=\(link) daemon"), "\(unit)")
     }
 
     @Test func whatSomebodyElseWroteStays() async throws {

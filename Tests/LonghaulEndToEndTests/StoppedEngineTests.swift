@@ -126,6 +126,32 @@ import Testing
         }
     }
 
+    /// It moves as little as one that waits, and its last rate says nothing.
+    @Test func aRunningTransferOfAStoppedEngineSaysSo() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let daemon = try home.start("daemon")
+            _ = try await home.run(
+                "enqueue", server.url("a?size=10M&rate=20000"), "-o", home.file("a"))
+            func shown(_ text: String) async throws {
+                try await eventually(text) {
+                    try await home.run("list").output.contains(text)
+                }
+            }
+            try await shown("running")
+            daemon.send(SIGSTOP)
+            defer { daemon.send(SIGCONT) }
+            try await shown("its stopped engine")
+            let why = try await home.run("why", "1").output
+            #expect(
+                why.contains("1 is running") && why.contains("kill -CONT \(daemon.pid)"), "\(why)")
+            #expect(why.contains("it goes on when its engine does"), "\(why)")
+            daemon.send(SIGCONT)
+            try await shown("iB/s")
+            _ = try await home.run("cancel", "1")
+        }
+    }
+
     /// A pipe that is full and that nobody reads, as a held terminal or a stuck pager is one.
     @Test func nobodyHasToReadTheLog() async throws {
         let home = try LonghaulHome()

@@ -8,6 +8,7 @@ import Longhaul
 ///     LonghaulTestSession STORE exit URL FILE asks for a file and ends at once, as the engine
 ///     LonghaulTestSession - activity NAME leaks an activity, holds another until it is killed
 ///     LonghaulTestSession LOG host|registered is a host, see `TestHost`
+///     LonghaulTestSession STORE submit TASK asks for a launch and ends
 ///     LonghaulTestSession STORE leave URL       opens and leaves 55 sessions, says what is left
 ///
 /// What has happened is one line on standard output each.
@@ -22,6 +23,11 @@ import Longhaul
         var configuration = BackgroundSession.Configuration()
         configuration.store = arguments[1]
         if arguments[2] == "activity" { return try await hold(arguments[3]) }
+        if arguments[2] == "submit" {
+            let host = Host(identifier: "com.example.host", command: ["/bin/true"])
+            let scheduler = try await BackgroundTaskScheduler(host: host, store: arguments[1])
+            return try await scheduler.submit(AppRefreshTaskRequest(identifier: arguments[3]))
+        }
         if arguments[2] == "leave" {
             return try await leave(configuration, request(arguments[3]))
         }

@@ -290,7 +290,7 @@ private final class Activities: Sendable {
     private let reported: Reported
 
     private final class Reported: Sendable {
-        let notices = Mutex<[ActivityNotice]>([])
+        let notices = Mutex<[ProgramNotice]>([])
     }
 
     init(bus: String) {
@@ -310,12 +310,12 @@ private final class Activities: Sendable {
         try BackgroundActivity(name, budget: budget, in: center, onExpiration: onExpiration)
     }
 
-    var notices: Set<ActivityNotice> { Set(reported.notices.withLock { $0 }) }
+    var notices: Set<ProgramNotice> { Set(reported.notices.withLock { $0 }) }
 
     /// Faults of the program; a slow machine may have logind's answer come late.
-    var faults: Set<ActivityNotice> { notices.subtracting([.nothingHoldsSleepBack]) }
+    var faults: Set<ProgramNotice> { notices.subtracting([.nothingHoldsSleepBack]) }
 
-    func count(of notice: ActivityNotice) -> Int {
+    func count(of notice: ProgramNotice) -> Int {
         reported.notices.withLock { $0.count { $0 == notice } }
     }
 }

@@ -61,6 +61,27 @@ import Testing
         #expect(try await scheduler.pendingTaskRequests.isEmpty)
     }
 
+    /// Nothing would start the host, and the program would never know. A service is asked for an
+    /// engine.
+    @Test func aRequestWithoutAnEngineSaysSo() async throws {
+        func submit() async throws -> CLIProcess.Result {
+            try await CLIProcess.run(
+                BuiltBinary.named("LonghaulTestSession"), [home.store, "submit", "refresh"])
+        }
+        let alone = try await submit()
+        #expect(alone.status == 0)
+        #expect(alone.errors.contains("no engine runs that starts its host"), "\(alone.errors)")
+        #expect(alone.errors.contains("task=\"refresh\""), "\(alone.errors)")
+        let wanted = home.store + "/wanted"
+        try Data().write(to: URL(fileURLWithPath: wanted))
+        let old = Date(timeIntervalSince1970: 1)
+        try FileManager.default.setAttributes([.modificationDate: old], ofItemAtPath: wanted)
+        let served = try await submit()
+        #expect(served.status == 0 && served.errors == "")
+        let date = try FileManager.default.attributesOfItem(atPath: wanted)[.modificationDate]
+        #expect(date as? Date != old)
+    }
+
     @Test func whatIsPrintedIsForPeople() {
         var refresh = AppRefreshTaskRequest(identifier: "refresh")
         refresh.repeats = .every(900)

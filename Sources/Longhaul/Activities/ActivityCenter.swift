@@ -56,9 +56,9 @@ final class ActivityCenter: Sendable {
 
     private let state = Mutex(State())
     private let context: ConditionContext
-    private let report: @Sendable (ActivityNotice) -> Void
+    private let report: @Sendable (ProgramNotice) -> Void
 
-    init(_ context: ConditionContext, report: @escaping @Sendable (ActivityNotice) -> Void) {
+    init(_ context: ConditionContext, report: @escaping @Sendable (ProgramNotice) -> Void) {
         self.context = context
         self.report = report
     }

@@ -37,9 +37,9 @@ extension Installation {
         } catch {
             throw error.longhaulError()
         }
-        steps += try takeUp(isOther: before.contains(.other))
-        if let advice = lingering() { steps.append(advice) }
-        return steps
+        let taken = try takeUp(isOther: before.contains(.other))
+        let isTaken = taken.contains { $0.hasRun }
+        return steps + taken + [isTaken ? lingering() : reaching()].compactMap { $0 }
     }
 
     /// True if units start engines of this user: the user's own, or a package's that were enabled
@@ -191,7 +191,7 @@ extension Installation {
     private func commands(
         _ wanted: [[String]], isNeeded: Bool = false
     ) throws(LonghaulError) -> [InstallStep] {
-        let unreachable = "no service manager of this user can be reached from here"
+        let unreachable = InstallStep.unreachable
         let isReachable =
             ProgramRun.find("systemctl", environment: environment) != nil
             ? try run("systemctl", ["--user", "show", "--property=Version"]).status == 0 : false
@@ -208,6 +208,22 @@ extension Installation {
             }
         }
         return steps
+    }
+
+    /// How the user gets the service manager that was not reached.
+    private func reaching() -> InstallStep {
+        guard ProgramRun.find("systemctl", environment: environment) != nil,
+            let user = UserDirectories.userName
+        else {
+            return .advice(
+                "there is no systemd here; cron runs the queue as well",
+                command: "longhaul install --cron @hourly")
+        }
+        return .advice(
+            "a user has a service manager while logged in or lingering; su and sudo do not lead to "
+                + "it",
+            command: "loginctl enable-linger \(user) && "
+                + "XDG_RUNTIME_DIR=/run/user/$(id -u) longhaul install --systemd")
     }
 
     /// Without it a user's services end with the last session.

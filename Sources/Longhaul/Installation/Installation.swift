@@ -18,8 +18,10 @@ package struct Installation: Sendable {
     package static func current() throws(LonghaulError) -> Installation {
         try Environment.checkPath(in: ["LONGHAUL_CONFIG"])
         try Environment.checkPath(in: ["XDG_CONFIG_HOME", "HOME"])
+        let environment = Environment.all()
         return Installation(
-            environment: Environment.all(), executable: BackgroundEngine.ownExecutable(),
+            environment: environment,
+            executable: BackgroundEngine.calledExecutable(environment: environment),
             queue: try StateDirectory.ofQueue(nil))
     }
 
@@ -94,6 +96,18 @@ package enum InstallStep: Hashable, Sendable {
     case command(String, failure: String?)
     /// A step that is left to the user, and its reason.
     case advice(String, command: String)
+
+    /// A command that was run, whether it succeeded or not.
+    var hasRun: Bool {
+        if case .command(_, let failure) = self {
+            failure != InstallStep.unreachable
+        } else {
+            false
+        }
+    }
+
+    /// The failure of a command that was not run.
+    static let unreachable = "no service manager of this user can be reached from here"
 }
 
 /// Output of `install --print`: a file's text, or the lines of the crontab.

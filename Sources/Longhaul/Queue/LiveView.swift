@@ -38,8 +38,14 @@ struct LiveView {
         transfer.state = state(of: transfer)
         transfer = LiveView.withLiveNumbers(transfer, from: board)
         if transfer.state == .waiting { transfer.waitingFor += reasons(transfer) }
-        // The error of an earlier attempt says nothing about the present one.
-        if transfer.state == .running { transfer.error = nil }
+        if transfer.state == .running {
+            // The error of an earlier attempt says nothing about the present one.
+            transfer.error = nil
+            if let stoppedEngine {
+                transfer.waitingFor = [.stoppedEngine(stoppedEngine)]
+                transfer.bytesPerSecond = nil
+            }
+        }
         return transfer
     }
 
@@ -123,14 +129,10 @@ struct LiveView {
         if !hasEngine {
             let need =
                 transfer.isUnresumable ? "; nothing lets it resume, it has to end in one go" : ""
-            reasons.append(
-                WaitReason(.engine, required: "running", current: "none runs" + need))
+            reasons.append(.noEngine(need))
             if transfer.waitingFor.isEmpty, let pause = coolDown(transfer) { reasons.append(pause) }
         } else if let stoppedEngine {
-            reasons.append(
-                WaitReason(
-                    .engine, required: "running",
-                    current: "stopped; kill -CONT \(stoppedEngine) lets it go on"))
+            reasons.append(.stoppedEngine(stoppedEngine))
         } else if reasons.isEmpty, transfer.waitingFor.isEmpty {
             reasons.append(turn(transfer))
         }
@@ -144,13 +146,14 @@ struct LiveView {
         }
     }
 
-    /// Memory of the one server that decides whether the transfer may begin.
+    /// Memory of the one server that decides whether the transfer may begin. One that is not in
+    /// the store yet has failed at nothing.
     private func memory(_ transfer: Transfer) -> OriginMemory? {
         guard !transfer.eligibility.hasMirrors, let url = try? URLParts(transfer.requestURL)
         else {
             return nil
         }
-        return try? store.transfers.origin(url.origin)
+        return (try? store.transfers.origin(url.origin)) ?? OriginMemory(origin: url.origin)
     }
 
     /// Nothing holds it but its turn.

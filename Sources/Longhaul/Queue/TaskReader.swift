@@ -138,7 +138,7 @@ struct TaskReader {
                     since: task.submittedAt))
         }
         if !hasEngine {
-            waits.append(WaitReason(.engine, required: "running", current: "none runs"))
+            waits.append(.noEngine())
         }
         return waits
     }

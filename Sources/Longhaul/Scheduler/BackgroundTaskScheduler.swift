@@ -48,6 +48,10 @@ public final class BackgroundTaskScheduler: Sendable {
     /// repeats goes on with its interval, so that submitting at each start of a program is right.
     /// The counterpart of `BGTaskScheduler.submit(_:)`.
     ///
+    /// While no engine runs, the installed service starts one. Without a service, and without a
+    /// session of this program that is the engine, a warning on standard error says that the task
+    /// waits for one.
+    ///
     /// - Throws: `notPermitted` for an identifier that the host is not permitted;
     ///   `tooManyPendingTaskRequests` when as many wait as may: 1 refresh and 10 processing
     ///   requests; `unavailable` when the host's program is missing or may not be run;
@@ -60,8 +64,12 @@ public final class BackgroundTaskScheduler: Sendable {
         var wanted = request.request
         wanted.host = host.identifier
         let recorded = wanted
-        try await sharedStore.executor.change { queue throws(LonghaulError) in
+        let isAnyEngine = try await sharedStore.executor.change { queue throws(LonghaulError) in
             _ = try queue.tasks.submit(recorded)
+            return queue.isEngineRunning || queue.wakeService()
+        }
+        if !isAnyEngine, !sharedStore.isEngineWanted {
+            ProgramNotice.noEngine(host: host.identifier, task: recorded.identifier).log()
         }
     }
 

@@ -64,6 +64,7 @@ struct TransferTable {
     private func now(_ transfer: Transfer) -> String {
         switch transfer.state {
         case .running:
+            if !transfer.waitingFor.isEmpty { return wait.short(transfer.waitingFor) }
             if transfer.bytesChecked != nil { return "checking" }
             guard let rate = transfer.bytesPerSecond else { return "starting" }
             let left = TransferText.secondsLeft(transfer).map { ", " + Units.duration($0) } ?? ""

@@ -8,9 +8,11 @@ struct WaitText {
         WaitText(time: TimeText(now: now, secondsFromUTC: time.secondsFromUTC))
     }
 
-    /// A short text, for a column: the first reason, and the last error.
+    /// A short text, for a column: the first reason that holds, and the last error. A preference
+    /// holds nothing where something else is missing, too.
     func short(_ waits: [WaitReason], _ transfer: Transfer? = nil) -> String {
-        guard let first = waits.first else { return "" }
+        guard let first = waits.first(where: { !$0.isPreference }) ?? waits.first
+        else { return "" }
         let more = waits.count > 1 ? " (+\(waits.count - 1))" : ""
         let cause = transfer.flatMap(cause).map(WaitText.withoutDetail).map {
             (first.isPause ? ": " : ", last error: ") + $0
@@ -59,7 +61,12 @@ struct WaitText {
             wait.nextCheck.map { "server, " + due($0) } ?? "the server to recover"
         case .concurrency: "its turn"
         case .originLimit: "a connection to its server"
-        case .engine: "an engine"
+        case .engine:
+            switch wait.engineWait {
+            case .start: "ready, about to start"
+            case .continuation: "its stopped engine"
+            case .engine: "an engine"
+            }
         case .input: "an answer from its host"
         case .host: "its host"
         case .trigger: "a change of the machine"

@@ -15,7 +15,8 @@ struct WhyText {
         let width = transfer.waitingFor.map { $0.reason.rawValue.count }.max() ?? 0
         for wait in transfer.waitingFor {
             lines.append(
-                "  " + DisplayWidth.padded(wait.reason.rawValue, to: width) + "  " + facts(wait))
+                "  " + DisplayWidth.padded(wait.reason.rawValue, to: width) + "  "
+                    + facts(wait, isAlone: transfer.waitingFor.count == 1))
         }
         // The reason of a back-off says it already.
         if transfer.state == .waiting || transfer.state == .paused, let error = transfer.error,
@@ -38,8 +39,9 @@ struct WhyText {
         }
     }
 
-    private func facts(_ wait: WaitReason) -> String {
-        var parts = what(wait)
+    /// - Parameter isAlone: Nothing else holds the transfer.
+    private func facts(_ wait: WaitReason, isAlone: Bool) -> String {
+        var parts = what(wait, isAlone)
         if let since = wait.since { parts.append("since \(time.short(since))") }
         if let next = wait.nextCheck {
             parts.append("looked at again at \(time.short(next)) (\(time.distance(next)))")
@@ -48,7 +50,7 @@ struct WhyText {
     }
 
     /// The requirement and the present value: conditions in one form, failures in their own words.
-    private func what(_ wait: WaitReason) -> [String] {
+    private func what(_ wait: WaitReason, _ isAlone: Bool) -> [String] {
         let required = wait.required.map { shown($0) }
         let current = wait.current.map { shown($0) }
         switch wait.reason {
@@ -58,7 +60,10 @@ struct WhyText {
             return ["\(failure) and asked for this pause (\(required))"]
         case .originCooldown:
             return [required.map { "needs \($0)" }, current].compactMap { $0 }
-        case .engine where wait.since == nil: return [current ?? "none runs"]
+        case .engine where wait.engineWait == .engine && wait.since == nil:
+            return [
+                (isAlone ? "starts as soon as an engine runs; " : "") + (current ?? "none runs")
+            ]
         case .engine: return [required.map { "needs \($0)" }, current].compactMap { $0 }
         case .storage, .input, .host, .trigger, .transfers:
             return [

@@ -32,6 +32,8 @@ extension Forecast {
             self.init(text: "it stays so; `longhaul retry \(transfer.id)` takes it up again")
         case .paused:
             self.init(text: "it waits for `longhaul resume \(transfer.id)`")
+        case .running where transfer.waitingFor.contains { $0.reason == .engine }:
+            self.init(startsAt: transfer.startedAt, text: "it goes on when its engine does")
         case .running:
             let seconds = Forecast.seconds(transfer, rate: transfer.bytesPerSecond ?? rate)
             let ends = seconds.flatMap { Opening(transfer, time).end(from: now, seconds: $0) }
@@ -209,6 +211,38 @@ extension WaitReason.Reason {
 }
 
 extension WaitReason {
+    /// Nothing holds it: the engine starts it in one of its next turns.
+    package static func ready(since: Timestamp?) -> WaitReason {
+        WaitReason(.engine, current: "ready, about to start", since: since)
+    }
+
+    /// No process is the engine.
+    ///
+    /// - Parameter need: What the transfer asks of the next one.
+    package static func noEngine(_ need: String = "") -> WaitReason {
+        WaitReason(.engine, required: "running", current: "none runs" + need)
+    }
+
+    /// The process that is the engine is stopped, so that nothing moves.
+    package static func stoppedEngine(_ process: Int32) -> WaitReason {
+        WaitReason(
+            .engine, required: "going on",
+            current: "stopped; kill -CONT \(process) lets it go on")
+    }
+
+    /// What of an engine it waits for.
+    package var engineWait: EngineWait {
+        switch required {
+        case nil: .start
+        case "going on": .continuation
+        default: .engine
+        }
+    }
+
+    package enum EngineWait {
+        case start, continuation, engine
+    }
+
     /// The reason is a condition that is preferred, not required.
     package var isPreference: Bool { required?.hasSuffix(WaitReason.preferredMark) ?? false }
 

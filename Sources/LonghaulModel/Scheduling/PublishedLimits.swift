@@ -86,9 +86,7 @@ extension PublishedLimits {
             running: running.total, discretionary: running.discretionary,
             box: box?.box(at: now))
         return origin ?? places.blockage(of: candidate, limits, now: now)
-            ?? WaitReason(
-                .engine, required: "one that begins it", current: "this one has not come to it",
-                since: since)
+            ?? .ready(since: since)
     }
 
     /// Why a transfer of this origin will not begin yet, regardless of other transfers; `nil` = it

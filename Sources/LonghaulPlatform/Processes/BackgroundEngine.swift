@@ -45,6 +45,22 @@ package enum BackgroundEngine {
         return path
     }
 
+    /// The path by which this process was started, where that leads to its program: a link of a
+    /// package manager leads to the next version, too. Else ``ownExecutable()``.
+    package static func calledExecutable(environment: [String: String]) -> String {
+        let name = CommandLine.arguments.first ?? ""
+        let called =
+            name.contains("/")
+            ? try? CurrentDirectory.absolute(name)
+            : ProgramRun.find(name, environment: environment)
+        var own = stat()
+        var there = stat()
+        guard let called, stat(proc, &own) == 0, stat(called, &there) == 0,
+            there.st_ino == own.st_ino, there.st_dev == own.st_dev
+        else { return ownExecutable() }
+        return called
+    }
+
     /// The path under which other processes find the program, or its successor after an upgrade.
     package static func installedExecutable() -> String? {
         guard let path = ownPath() else { return nil }

@@ -71,13 +71,12 @@ import Testing
             }),
         Row(
             what: "a box of which half is left", reason: .engine,
-            required: "one that begins it", current: "this one has not come to it",
+            current: "ready, about to start",
             outlook: {
                 $0.box = PublishedLimits.Box(seconds: 60, endsAt: PublishedLimitsTests.now + 31)
             }),
         Row(
-            what: "an engine that stands still", reason: .engine, required: "one that begins it",
-            current: "this one has not come to it",
+            what: "an engine that stands still", reason: .engine, current: "ready, about to start",
             running: RunningNumbers(total: 1, discretionary: 0, ofOrigin: 1)),
     ]
 

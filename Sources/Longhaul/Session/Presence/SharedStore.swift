@@ -116,6 +116,9 @@ package final class SharedStore: Sendable {
         }
     }
 
+    /// A session makes this process the engine whenever no other is.
+    var isEngineWanted: Bool { state.withLock { $0.engineUsers > 0 } }
+
     /// Why this process could not be the engine when it last tried.
     var engineFailure: LonghaulError? { state.withLock { $0.engine }?.failure }
 

@@ -2,15 +2,17 @@ internal import Logging
 internal import LonghaulCore
 internal import LonghaulPlatform
 
-/// Messages of the log about activities.
-enum ActivityNotice: Hashable, Sendable {
+/// Messages of the log to the author of a program that embeds the library.
+enum ProgramNotice: Hashable, Sendable {
     /// The name of an activity that was deinitialised without its end.
     case leaked(String)
     /// The name of the activity, and the seconds that it was given.
     case overdue(String, Double)
     case nothingHoldsSleepBack
+    /// The host and the task that it asked for.
+    case noEngine(host: String, task: String)
 
-    /// Writes one line on standard error. Faults of the program are shown unless `LONGHAUL_LOG`
+    /// Writes one line on standard error. Warnings are shown unless `LONGHAUL_LOG`
     /// asks for less; a machine that does not wait is shown if it asks for notices.
     func log() {
         guard let wanted = JournalLevel.wanted(standard: .warning) else { return }
@@ -20,7 +22,7 @@ enum ActivityNotice: Hashable, Sendable {
 
     private var level: Logger.Level {
         switch self {
-        case .leaked, .overdue: .warning
+        case .leaked, .overdue, .noEngine: .warning
         case .nothingHoldsSleepBack: .notice
         }
     }
@@ -31,6 +33,9 @@ enum ActivityNotice: Hashable, Sendable {
         case .overdue: "a background activity has outlived its budget; it was ended"
         case .nothingHoldsSleepBack:
             "sleep and shutdown do not wait for background activities; logind does not answer"
+        case .noEngine:
+            "a task waits, and no engine runs that starts its host; install one with "
+                + "`longhaul install`, or keep a session open"
         }
     }
 
@@ -39,6 +44,7 @@ enum ActivityNotice: Hashable, Sendable {
         case .leaked(let name): ["activity": "\(name)"]
         case .overdue(let name, let seconds): ["activity": "\(name)", "seconds": "\(seconds)"]
         case .nothingHoldsSleepBack: [:]
+        case .noEngine(let host, let task): ["host": "\(host)", "task": "\(task)"]
         }
     }
 }
