@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 
 /// One fact of a record: its key in JSON, its schema in the OpenAPI document, and its line in the
 /// text of `show`. A new fact is an entry in the ``ShownRecord/fields`` of its record.

@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 
 /// A value that JSON prints and the OpenAPI document describes.
 package protocol ShownValue: Sendable {

@@ -34,8 +34,10 @@ enum ProgramNotice: Hashable, Sendable {
         case .nothingHoldsSleepBack:
             "sleep and shutdown do not wait for background activities; logind does not answer"
         case .noEngine:
-            "a task waits, and no engine runs that starts its host; install one with "
-                + "`longhaul install`, or keep a session open"
+            """
+            a task waits, and no engine runs that starts its host; install one with \
+            `longhaul install`, or keep a session open
+            """
         }
     }
 

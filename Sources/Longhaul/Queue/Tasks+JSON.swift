@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 
 /// A request with its waits, its forecast and its last runs.
 extension TaskRecord: ShownRecord {
