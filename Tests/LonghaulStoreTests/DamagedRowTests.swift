@@ -37,7 +37,7 @@ import Testing
         let (work, state) = (try #require(found.0), try #require(found.1))
         let target = FetchTarget(
             transfer: id, request: work.request, destination: "/d/a", deadline: nil)
-        var machine = FetchMachine(target, state, firstSerial: 1)
+        let machine = FetchMachine(target, state, firstSerial: 1)
         _ = machine.begin()
         #expect(machine.target.sources.contains(machine.url))
         #expect(!machine.frame.bytes.state.isDurable)

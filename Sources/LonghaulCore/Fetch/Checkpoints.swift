@@ -1,15 +1,15 @@
 package import LonghaulModel
 
-/// When the bytes that have come are made durable, and what is recorded once they are.
+/// When received bytes are made durable, and which are being.
 struct Checkpoints: Sendable {
     /// Bytes that the sync under way will have made durable.
     private(set) var syncing: PendingSync?
     /// Requests that have ended and whose bytes no checkpoint covers yet. Their cells stay on the
-    /// board: a successor in this boot learns from nothing else what they wrote.
+    /// board: a successor in this boot has no other record of their bytes.
     private(set) var retired: [SegmentKey] = []
     private(set) var lastCheckpoint: Instant?
     private var lastTick: Instant?
-    /// When to record what the bytes are of that were let in at once.
+    /// When to record the version of bytes that were let in at once.
     var pinDue: Instant?
     private var nextToken: Int64 = 1
 
@@ -76,7 +76,7 @@ struct Checkpoints: Sendable {
     }
 }
 
-/// A sync under way, and what it will have made durable.
+/// A sync under way, and the bytes that it covers.
 package struct PendingSync: Hashable, Sendable {
     package var token: Int64
     package var covers: ByteRanges

@@ -76,3 +76,13 @@ extension Subscriber {
         return own
     }
 }
+
+extension LonghaulError.Code {
+    /// The error is about the disk of one transfer's file, and does not concern the others.
+    fileprivate var isLocal: Bool {
+        switch self {
+        case .io, .permission, .noSpace, .destinationExists: true
+        default: false
+        }
+    }
+}

@@ -2,10 +2,10 @@ package import LonghaulModel
 
 /// The longest bad end of a file of another program that is given up for the rest.
 private let adoptedTailMax: Int64 = 4 << 20
-/// What has to agree of such a rest: more than usual, since the file is not what it should be.
+/// Overlap that has to agree after such a cut: more than usual, since the file is damaged.
 private let shortenedOverlap: Int64 = 1 << 20
 
-/// The bytes of a fetch, and what is recorded of them.
+/// The bytes of a fetch, and their record.
 ///
 /// Invariants: `have` holds only bytes of the representation that `state.validator` pins;
 /// `state.durable` is a part of `have`.
@@ -23,7 +23,7 @@ package struct FetchBytes: Sendable {
     /// Where the bytes ended that were given up last.
     private(set) var endGivenUp: Int64?
     /// Bytes of a file of another program that are held and not proven yet; none is recorded.
-    private(set) var adopted: Int64?
+    var adopted: Int64?
     /// Bytes at the end of that file that were found not to be the server's.
     private(set) var adoptedTail: Int64 = 0
 
@@ -67,7 +67,7 @@ package struct FetchBytes: Sendable {
 
     // MARK: - Given up
 
-    /// Under a new generation, so that what the board says of them is void too.
+    /// Under a new generation, so that the board's numbers are void, too.
     mutating func forgetAll() {
         endGivenUp = have.prefix
         state.generation += 1
@@ -83,14 +83,9 @@ package struct FetchBytes: Sendable {
         state.bytesTotal = nil
     }
 
-    /// Back to what is durable.
-    mutating func distrust() {
-        have = state.durable
-    }
-
     // MARK: - The version
 
-    /// The first answer of a representation says what the file is.
+    /// The first answer of a representation names the version.
     mutating func pin(
         _ validator: Validator, _ head: ResponseHead, for request: TransferRequest, at url: String
     ) {
@@ -109,49 +104,10 @@ package struct FetchBytes: Sendable {
             ?? FileNaming.name(redirectedTo: head.effectiveURL, from: url)
     }
 
-    /// The first answer of a representation says what it is; those that bring the rest add nothing.
+    /// Only the first answer of a representation is kept.
     mutating func keep(_ head: ResponseHead, for request: TransferRequest) {
         guard request.options.keepsResponse, state.response == nil else { return }
         state.response = TransferResponse(head, length: state.bytesTotal)
-    }
-
-    /// Learns from the answer about the version that the answer was proven to be of. The length is
-    /// learnt if the first answer told none: a part of a file of another length is of another
-    /// version. The name at a new source is learnt: a later answer under another name is of another
-    /// version, too.
-    ///
-    /// Call this once the bytes held have been compared with the answer's: until then the answer
-    /// may be of another version, and a shorter length would make a whole file of the bytes held.
-    mutating func learnVersion(_ segment: ActiveSegment, askedFor url: String) {
-        // What another source calls it beside the one in use is not kept.
-        if segment.ask.isAside { return }
-        if segment.judgement?.isUnderOtherName == true, let head = segment.head {
-            state.validator?.rename(Validator(head, start: segment.ask.start))
-        }
-        guard case .append? = segment.decision, let head = segment.head,
-            !isVersionKnown || !state.askedURL.isExactly(url)
-        else { return }
-        let answer = Validator(head, start: segment.ask.start)
-        state.bytesTotal = state.bytesTotal ?? answer.length
-        state.validator?.adopt(answer)
-        if state.validator?.length == nil { state.validator?.length = state.bytesTotal }
-        state.askedURL = url
-    }
-
-    /// The framing has ended as it should, and nothing else promised a length, or over FTP the
-    /// server has said that these were all bytes.
-    mutating func learnEnd(_ ended: EndedRequest) {
-        if ended.isLesserWhole { doubt() }
-        guard ended.segment.bringsTheWhole, state.bytesTotal == nil || isLengthAdvice,
-            ended.failure == nil, ended.end.failure == nil, let length = ended.length
-        else { return }
-        state.bytesTotal = length
-        isLengthAdvice = false
-    }
-
-    private var isVersionKnown: Bool {
-        guard state.bytesTotal != nil, let validator = state.validator else { return false }
-        return validator.length != nil && validator.isNamed
     }
 
     // MARK: - A file of another program
@@ -163,8 +119,8 @@ package struct FetchBytes: Sendable {
         have = ByteRanges(0..<kept.length)
     }
 
-    /// The end of what was adopted is not the server's: an error page, say, or a block that was
-    /// never written. Less of it may be; then more has to agree. Returns whether that is asked.
+    /// The end of the adopted bytes is not the server's: an error page, say, or a block that was
+    /// never written. A shorter part may be; then more has to agree. Returns whether it is tried.
     mutating func adoptLess() -> Bool {
         guard let adopted else { return false }
         let tail = max(2 * adoptedTail, Limits.overlapBytes)
@@ -185,16 +141,6 @@ package struct FetchBytes: Sendable {
         guard adopted != nil else { return }
         adopted = nil
         have = state.durable
-    }
-
-    /// The server has sent the end of what was adopted once more, and it is the same.
-    mutating func prove(_ segment: ActiveSegment, for request: TransferRequest, at now: Instant) {
-        guard let length = adopted, case .append? = segment.decision, let head = segment.head
-        else { return }
-        adopted = nil
-        pin(Validator(head, start: segment.ask.start), head, for: request, at: segment.url)
-        state.durable.insert(0..<length)
-        checkpoints.pinDue = now
     }
 
     // MARK: - Copies
@@ -231,5 +177,44 @@ package struct FetchBytes: Sendable {
         // Received bytes are counted once.
         copy.bytesFetched = isLeader ? state.bytesFetched : subscriber.bytesFetched
         return copy
+    }
+}
+
+/// Chooses the source in use, and how far its name for the version is trusted.
+extension FetchBytes {
+    /// The list may be another one than when the source in use was chosen: it is looked for by its
+    /// URL. Another one has to prove that it has the same version, unless it has named it before.
+    mutating func findSource(in target: FetchTarget) {
+        if let requested = state.askedURL, !requested.isExactly(target.request.url) {
+            state.validator = state.validator?.withoutIdentity
+            state.source = 0
+        } else if let mirror = state.validator?.mirror,
+            mirror != target.url(ofSource: state.source)
+        {
+            if let index = target.sources.firstIndex(of: mirror) {
+                state.source = index
+            } else {
+                state.source = 0
+                state.validator = state.validator?.moved(from: mirror, to: target.url(ofSource: 0))
+            }
+        }
+        // The index may be that of a longer list.
+        state.source %= target.sources.count
+    }
+
+    /// The next mirror. Its name for the version is another: length and overlap must agree, and
+    /// when it is asked again that name as well.
+    mutating func nextSource(in target: FetchTarget) {
+        guard !target.request.options.mirrors.isEmpty else { return }
+        let old = target.url(ofSource: state.source)
+        state.source = (state.source + 1) % target.sources.count
+        let url = target.url(ofSource: state.source)
+        state.validator = state.validator?.moved(from: old, to: url)
+        noteSource(url, of: target.request)
+    }
+
+    /// Whose name for the version it is that is pinned.
+    mutating func noteSource(_ url: String, of request: TransferRequest) {
+        state.validator?.mirror = url == request.url ? nil : url
     }
 }

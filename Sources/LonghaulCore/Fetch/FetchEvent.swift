@@ -36,8 +36,8 @@ package enum FetchEvent: Sendable {
     case secured
     case secureFailed(LocalFault)
     case published(path: String)
-    /// Something else stands under the name by now, or the disk refuses the name. `next` is one
-    /// like it, where another name would do.
+    /// Another file has the name, or the disk refuses the name. `next`: a similar name, if another
+    /// one is allowed.
     case occupied(next: String?, LocalFault)
     case publishFailed(LocalFault)
     /// The part file was moved away, or deleted and its bytes with it.
@@ -52,7 +52,7 @@ package enum FetchEvent: Sendable {
     /// A transfer that shares the fetch has its own copy of the whole file, durable.
     case copied(TransferID, FileIdentity, path: String, mountPoint: String? = nil)
     case copyFailed(TransferID, LocalFault)
-    /// All that others were to get of the file they have.
+    /// The other transfers have their copies.
     case handedOut(leaderHasCopy: Bool)
     /// None is left but the leader, which cannot be given its own copy: the bytes stay where they
     /// are.
@@ -63,7 +63,7 @@ package enum FetchEvent: Sendable {
 }
 
 extension FetchEvent {
-    /// Orders of which the engine keeps an account, besides the machine.
+    /// Orders that the engine counts, besides the machine.
     package enum Account: Hashable, Sendable {
         case copy
         case securing
@@ -102,7 +102,7 @@ package enum FetchDeparture: Hashable, Sendable {
     /// The deadline has passed.
     case expire
 
-    /// To the queue, with all that it has.
+    /// To the queue, with its bytes.
     package var goesBack: Bool {
         switch self {
         case .requeue, .renew: true

@@ -1,13 +1,13 @@
 internal import LonghaulModel
 
-/// Off the wire, checkpointed: what is recorded of the transfer now.
+/// Off the wire, checkpointed: records the next state of the transfer.
 extension FetchFrame {
-    mutating func exit(_ leaving: FetchLeaving, _ context: FetchContext) {
+    func exit(_ leaving: FetchLeaving, _ context: FetchContext) {
         let hasGained = run.hasGained(bytes)
         if hasGained { bytes.state.fruitlessAttempts = 0 }
         let deletesPart = !target.isUpload && !bytes.isPartOfUse
         if deletesPart, !leaving.isCancel {
-            // Its disk may be read-only by now: a later engine deletes it then.
+            // If its disk has become read-only, a later engine deletes it.
             if let part = bytes.state.recordedPart { step.writes.append(.orphan(part)) }
             // The next part file is another one: its name has to be made durable, too.
             bytes.state.partIdentity = nil
@@ -41,7 +41,24 @@ extension FetchFrame {
         step.effects.append(.close(deletingPart: deletesPart))
     }
 
-    private mutating func retry(_ failure: Failure, hasGained: Bool, _ context: FetchContext) {
+    /// The file has its name.
+    func exitCompleted(as path: String) {
+        step.writes.append(.completed(target.transfer, path: path, bytes.totals))
+        step.durable = true
+        step.effects.append(.close(deletingPart: false))
+    }
+
+    /// As if the file had existed when the transfer was enqueued: it stays, and the bytes fetched
+    /// are dropped.
+    func exitSkipped() {
+        let path = bytes.state.publication ?? target.destination
+        let error = target.skipped(keeping: path)
+        step.writes.append(.skipped(target.transfer, error, path: path, bytes.totals))
+        step.durable = true
+        step.effects.append(.close(deletingPart: true))
+    }
+
+    private func retry(_ failure: Failure, hasGained: Bool, _ context: FetchContext) {
         var random = SeededGenerator(seed: context.seed)
         blame(failure, context)
         var failure = failure
@@ -73,19 +90,19 @@ extension FetchFrame {
         }
     }
 
-    private mutating func fail(_ error: LonghaulError) {
+    private func fail(_ error: LonghaulError) {
         save()
         step.writes.append(.failed(target.transfer, signed(error), bytes.totals))
         step.durable = true
     }
 
-    private mutating func needInput(_ error: LonghaulError) {
+    private func needInput(_ error: LonghaulError) {
         save()
         step.writes.append(.needsInput(target.transfer, signed(error), bytes.totals))
         step.durable = true
     }
 
-    private mutating func waitForStorage(
+    private func waitForStorage(
         _ error: LonghaulError, needs need: StorageNeed, _ context: FetchContext
     ) {
         requeue(
@@ -93,7 +110,7 @@ extension FetchFrame {
             required: need.rawValue, error, context)
     }
 
-    private mutating func requeue(
+    private func requeue(
         at next: Timestamp, _ reason: WaitReason.Reason, required: String?,
         _ error: LonghaulError, _ context: FetchContext
     ) {
@@ -109,7 +126,7 @@ extension FetchFrame {
                 ]))
     }
 
-    /// Says whose error it is, and what is kept.
+    /// Adds the transfer and the bytes kept.
     private func signed(_ error: LonghaulError) -> LonghaulError {
         var error = error
         error.transferID = target.transfer

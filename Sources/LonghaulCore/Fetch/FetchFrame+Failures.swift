@@ -2,7 +2,7 @@ internal import LonghaulModel
 
 /// Failures that pass, by more than their own words tell.
 extension FetchFrame {
-    /// - Parameter url: What was asked.
+    /// - Parameter url: The URL of the request.
     func weighed(_ failure: Failure, of url: String, _ context: FetchContext) -> Failure {
         if failure.isOfIdentity, Self.isOverTLS(url),
             memory(of: url, context)?.isVerified == true || !bytes.have.isEmpty
@@ -22,8 +22,17 @@ extension FetchFrame {
         return failure
     }
 
+    /// Effect of a failure of this machine. A name in use for long is a lasting failure.
+    func leaving(after fault: LocalFault) -> FetchLeaving {
+        var fault = fault
+        if fault.isBusy, bytes.state.fruitlessAttempts >= Limits.busyRetries {
+            fault.isPassing = false
+        }
+        return target.leaving(after: fault, bytesKept: bytes.have.count)
+    }
+
     /// An answer over TLS shows that the server's certificate was accepted.
-    mutating func noteIdentity(of url: String, _ context: FetchContext) {
+    func noteIdentity(of url: String, _ context: FetchContext) {
         guard Self.isOverTLS(url), !target.request.options.insecure,
             let origin = memory(of: url, context), !origin.isVerified
         else { return }

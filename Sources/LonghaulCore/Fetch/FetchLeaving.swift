@@ -29,7 +29,7 @@ package enum FetchLeaving: Hashable, Sendable {
     case pause(AskedPause)
     case waitForStorage(LonghaulError, needs: StorageNeed)
     case fail(LonghaulError)
-    /// Goes on with another URL or credentials, if the session has a host that can be asked.
+    /// Another URL or credentials are needed; the session's host is asked, if it has one.
     case needInput(LonghaulError)
     case cancel(keepingBytes: Bool)
 
@@ -38,7 +38,7 @@ package enum FetchLeaving: Hashable, Sendable {
         return true
     }
 
-    /// The transfer goes on later, with all that it has.
+    /// The transfer resumes later, with its bytes.
     var isForNow: Bool {
         switch self {
         case .requeue, .retry, .pause, .waitForStorage: true

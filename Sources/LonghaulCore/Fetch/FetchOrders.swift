@@ -6,7 +6,7 @@ package struct PartOrder: Hashable, Sendable {
     /// The part file that must be found, if one was made.
     package var expected: FileIdentity?
     package var path: String
-    /// Disk on which the part file was made, or is to be made, where that is known.
+    /// Disk of the part file, made or to be made, if known.
     package var disk: MountedDisk?
     /// Path of the part file if it was renamed and that was not recorded.
     package var publication: String
@@ -16,9 +16,9 @@ package struct PartOrder: Hashable, Sendable {
     package var held: Int64 = 0
     /// End of the last byte held.
     package var heldEnd: Int64 = 0
-    /// Known only from what the user expects.
+    /// Known only from the user's expectation.
     package var isNeedExpected = false
-    /// A write has found the disk full before: what it says of its room is believed.
+    /// A write has found the disk full before: the room that it reports is believed.
     package var isRoomBelieved = false
     /// Discretionary: the disk and its cache belong to others first.
     package var isBackground = false
@@ -65,7 +65,7 @@ package struct PublicationOrder: Hashable, Sendable {
     package var policy: ExistingFilePolicy
     /// The modification time that the file gets; `nil` = it keeps its own.
     package var modified: Timestamp?
-    /// The file that is replaced if it is still what it was.
+    /// The file that is replaced if it has not changed.
     package var continued: KeptFile?
 
     package init(destination: String, wanted: String, policy: ExistingFilePolicy) {
@@ -83,7 +83,7 @@ package struct PublicationOrder: Hashable, Sendable {
     }
 }
 
-/// A copy of a fetch's whole part file, for one of those that share the fetch.
+/// A copy of a fetch's whole part file, for a transfer that shares the fetch.
 package struct CopyOrder: Hashable, Sendable {
     package var transfer: TransferID
     /// Path beside which the copy is made, under the transfer's own part name.
@@ -108,8 +108,8 @@ package struct SegmentAsk: Hashable, Sendable {
     package var condition = HeaderFields()
     /// The URL is not the request's own: its credentials are not for another server.
     package var isForMirror: Bool { ask.isForMirror }
-    /// The request is one of several at a time: only a 206 under the pinned validator is of use, on
-    /// a connection of its own.
+    /// The request is one of several at a time: only a 206 under the pinned validator is useful, on
+    /// a separate connection.
     package var isParallel: Bool
 
     package init(

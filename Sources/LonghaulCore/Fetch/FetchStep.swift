@@ -14,13 +14,12 @@ package struct FetchStep: Sendable {
     package init() {}
 }
 
-/// Facts about a fetch that its owner reads with each event. The machine is large, and is copied
-/// for what is read in it.
+/// Facts about a fetch that its owner reads with each event.
 package struct FetchStatus: Hashable, Sendable {
     package internal(set) var stage = FetchStage.preparing
     /// A cancel is under way, and may still be taken back.
     package internal(set) var isBeingCancelled = false
-    /// The fetch is on its way off the wire, for whatever reason.
+    /// The fetch is leaving the wire.
     package internal(set) var isLeaving = false
     /// Requests that are out.
     package internal(set) var requests = 0
@@ -28,7 +27,7 @@ package struct FetchStatus: Hashable, Sendable {
     package internal(set) var bytesFetched: Int64 = 0
     /// When to look again for lack of events; `nil` while off the wire.
     package internal(set) var nextTick: Instant?
-    /// Every byte is there, and none is to be asked for anew.
+    /// Every byte is held, and none is requested again.
     package internal(set) var isWhole = false
 
     init() {}
@@ -66,9 +65,9 @@ package enum FetchEffect: Sendable {
     case digest(Range<Int64>, Checksum.Algorithm)
     /// Make the whole file durable; batched with others.
     case secure(length: Int64)
-    /// Fill the empty part file with a copy of this one, if it is still what it was.
+    /// Fill the empty part file with a copy of this one, if it has not changed.
     indirect case fill(KeptFile)
-    /// Give those that share the fetch their copies.
+    /// Give the transfers that share the fetch their copies.
     case handOut
     /// Give it its name; batched with others.
     indirect case publish(PublicationOrder)

@@ -1,6 +1,6 @@
 package import LonghaulModel
 
-/// Purpose of a fetch: the transfer that leads it, and the settings merged from all that share it.
+/// Purpose of a fetch: the transfer that leads it, and the settings merged from its subscribers.
 package struct FetchTarget: Sendable {
     /// The leader of the transfers that share the fetch.
     package internal(set) var transfer: TransferID
@@ -14,7 +14,7 @@ package struct FetchTarget: Sendable {
     package internal(set) var isShared = false
     /// Kept apart from the request: it is asked for with each event.
     package let isUpload: Bool
-    /// Digests that the file, of which this one is a copy, was found to have.
+    /// Proven digests of the file that this one is a copy of.
     package var proven: [Checksum] = []
     /// A file that may be copied if the server says that its version is the current one.
     package var kept: KeptFile?
@@ -57,7 +57,7 @@ package struct FetchTarget: Sendable {
         return all[source % all.count]
     }
 
-    /// Requests that the fetch may have on the wire at a time, whatever the origin's budget.
+    /// Requests that the fetch may have on the wire at a time, before the origin's budget.
     var connectionsMax: Int {
         // A reader waits for the next bytes: another connection would take its part of the line.
         if readFrom != nil { return 1 }
@@ -73,26 +73,8 @@ package struct FetchTarget: Sendable {
         return true
     }
 
-    /// The request carried credentials. Those in netrc are not known here.
-    func sendsCredentials(_ segment: ActiveSegment) -> Bool {
-        if segment.ask.isForMirror { return false }
-        let files = request.options.secretFiles
-        return request.options.user != nil || files.user != nil || files.headers != nil
-            || request.options.headers.contains("Authorization")
-            || (try? URLParts(segment.url))?.userInfo != nil
-    }
-
-    /// Through a tunnel only the server answers. The proxy asks for credentials only in its answer
-    /// to CONNECT.
-    func byProxy(_ failure: Failure, _ segment: ActiveSegment) -> Failure {
-        if segment.url.beginsIgnoringCase(with: "https:"), failure.error.httpStatus != 407 {
-            return failure
-        }
-        let options = request.options
-        let proxy = options.proxy ?? options.proxyVariables?.proxy(for: segment.url)
-        let userInfo = proxy.flatMap { ProxyAddress.userInfo(of: $0) }
-        return FailureTable.byProxy(failure, hadCredentials: userInfo != nil)
-    }
+    /// The transfer takes only what others leave of the line.
+    var isYielding: Bool { request.options.yields ?? request.isDiscretionary }
 
     // MARK: - The whole file
 

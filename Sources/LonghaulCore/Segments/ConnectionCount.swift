@@ -4,11 +4,6 @@ package import LonghaulModel
 private let worthwhileGain = 0.15
 /// …and below this many bytes per second: 2 Gbit/s and more come from a nearby server.
 private let fastEnough: Double = 256 * 1024 * 1024
-/// While others of its file have no work left, a connection is given up after this much
-/// silence,…
-private let silenceSeconds: Double = 4
-/// …and after this multiple of the longest pause of any of them.
-private let silencePauses: Double = 2
 /// Pause after a refused connection before one more than have worked is tried. The pause
 /// doubles each time that the connection is refused again.
 private let anotherConnectionSeconds: Double = 10
@@ -120,40 +115,5 @@ package struct AutoConnections: Hashable, Sendable {
     /// Half the samples are below: one burst or one hole does not decide.
     private func median(_ values: [Double]) -> Double {
         values.sorted()[values.count / 2]
-    }
-}
-
-/// When a silent request is given up for its file, long before the stall timeout would end it:
-/// other connections of the file have no work left meanwhile. A value that records observations;
-/// the same observations give the same answers.
-package struct SilenceWatch: Hashable, Sendable {
-    /// The longest silence of any request of the fetch that ended with more bytes: a server, or a
-    /// limit, that makes pauses is not asked again for each of them.
-    package private(set) var longestPause: Double = 0
-    /// The positions of requests that were given up.
-    private var positions: [Int64] = []
-
-    package init() {}
-
-    /// A request brought something after so long.
-    package mutating func heard(after seconds: Double) {
-        longestPause = max(longestPause, seconds)
-    }
-
-    package var patience: Double {
-        max(silenceSeconds, longestPause * silencePauses)
-    }
-
-    /// True if a request that has written so far may be given up. Not where another one was given
-    /// up shortly before, as then it is not the connection, and not without end.
-    package func mayGiveUp(at position: Int64, silentFor seconds: Double) -> Bool {
-        seconds >= patience && positions.count < Limits.silencesMax
-            && !positions.contains {
-                position >= $0 && position - $0 < Limits.silenceProgressBytes
-            }
-    }
-
-    package mutating func gaveUp(at position: Int64) {
-        positions.append(position)
     }
 }

@@ -43,7 +43,7 @@ struct EffectPerformer {
             case .sync(let token, let digests, let through):
                 orders.append(.sync(fetch, token: token, digests: digests, through: through))
             case .verify(let digests, let length):
-                let destination = fetches[fetch]?.machine.download?.finalDestination ?? ""
+                let destination = fetches[fetch]?.machine.frame.finalDestination ?? ""
                 orders.append(
                     .verify(fetch, digests, length: length, destination: destination))
             case .digest(let range, let algorithm):

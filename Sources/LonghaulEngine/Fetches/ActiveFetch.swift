@@ -1,10 +1,9 @@
 internal import LonghaulCore
 
-/// A fetch in memory. A reference, because its machine is large and is mutated in place. It never
-/// leaves the engine's thread.
+/// A fetch in memory. It never leaves the engine's thread.
 final class ActiveFetch {
     let id: FetchID
-    var machine: FetchMachine
+    let machine: FetchMachine
     /// The origin of the source that it began at: it counts there.
     let site: OriginSite
     let sources: FetchSources
@@ -81,7 +80,7 @@ final class ActiveFetch {
 
     /// The throughput of its source is judged.
     var mayBeLeftForItsRate: Bool {
-        let options = machine.target.request.options
+        let options = machine.frame.target.request.options
         return options.minRate != nil || !options.mirrors.isEmpty
     }
 
@@ -114,8 +113,8 @@ final class ActiveFetch {
     /// Tells whether all its bytes would be lost if the fetch left the wire.
     var isUnresumable: Bool {
         switch machine {
-        case .download(let machine): machine.value.isUnresumable(sources.own.known)
-        case .upload(let machine): machine.value.isSendingWhole(once: false)
+        case .download(let machine): machine.isUnresumable(sources.own.known)
+        case .upload(let machine): machine.isSendingWhole(once: false)
         }
     }
 
@@ -161,7 +160,7 @@ final class ActiveFetch {
         if status.requests == 0 { return }
         let (bytesBefore, rateBefore) = (bytesFetched, rate.bytesPerSecond)
         for (key, target) in targets {
-            bytesFetched = machine.note(
+            bytesFetched = machine.moved(
                 key, written: files.written(target), received: files.received(target),
                 now: now.monotonic)
         }

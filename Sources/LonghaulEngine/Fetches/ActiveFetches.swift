@@ -150,7 +150,7 @@ final class ActiveFetches {
             for subscriber in entry.subscribers.all {
                 entry.subscribers.admit(subscriber.moved(by: jump, now: now.wall))
             }
-            entry.machine.serve(entry.subscribers)
+            entry.machine.frame.serve(entry.subscribers)
         }
     }
 }

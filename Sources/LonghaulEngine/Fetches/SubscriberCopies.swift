@@ -20,10 +20,10 @@ extension ActiveFetch {
     /// the part file after a crash.
     func orderCopies() -> CopyStep {
         var step = CopyStep()
-        guard stage == .sharing, let machine = machine.download else { return step }
+        guard stage == .sharing else { return step }
         var missing = subscribers.followers.filter { !copies.ordered.contains($0.id) }
         if subscribers.followers.isEmpty, copies.ordered.isEmpty || copies.isGivenAway {
-            if machine.isAtHome || copies.isGivenAway {
+            if machine.frame.isAtHome || copies.isGivenAway {
                 step.event = .handedOut(leaderHasCopy: copies.isGivenAway)
                 return step
             }
@@ -35,7 +35,7 @@ extension ActiveFetch {
             CopyOrder(transfer: $0.id, destination: $0.destination, partSuffix: $0.partSuffix)
         }
         step.ordered = orders.count
-        step.orders = [.copy(id, orders, length: machine.state.bytesTotal ?? 0)]
+        step.orders = [.copy(id, orders, length: machine.frame.bytes.state.bytesTotal ?? 0)]
         return step
     }
 
@@ -44,14 +44,13 @@ extension ActiveFetch {
         var step = CopyStep()
         if case .copied(let transfer, let identity, let path, let mountPoint) = event {
             copies.ordered.remove(transfer)
-            guard let subscriber = subscribers[transfer], stage == .sharing,
-                let machine = machine.download
-            else {
+            guard let subscriber = subscribers[transfer], stage == .sharing else {
                 step.orders = [.delete(OrphanedPart(path: path, identity: identity))]
                 return step
             }
-            let copy = machine.copy(for: subscriber, identity, path: path, mountPoint: mountPoint)
-            step.writes = [.give(transfer, copy, proven: machine.verified)]
+            let frame = machine.frame
+            let copy = frame.copy(for: subscriber, identity, path: path, mountPoint: mountPoint)
+            step.writes = [.give(transfer, copy, proven: frame.verified)]
             removeServed(transfer, &step)
         } else if case .copyFailed(let transfer, let fault) = event {
             copies.ordered.remove(transfer)
@@ -72,10 +71,10 @@ extension ActiveFetch {
     /// A leader that is given a copy like the others leaves last, and the fetch ends with it at
     /// once, although copies for transfers that have left may still be under way.
     private func removeServed(_ transfer: TransferID, _ step: inout CopyStep) {
-        if subscribers.remove(transfer, home: machine.state.home) == .wasLast {
+        if subscribers.remove(transfer, home: machine.frame.bytes.state.home) == .wasLast {
             copies.isGivenAway = true
         } else {
-            machine.serve(subscribers)
+            machine.frame.serve(subscribers)
         }
         step.hasParted = true
     }

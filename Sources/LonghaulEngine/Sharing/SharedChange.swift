@@ -25,7 +25,7 @@ extension SharedFetch {
     init(_ entry: ActiveFetch, _ subscribers: Subscribers) {
         let machine = entry.machine
         self.init(
-            subscribers: subscribers, totals: machine.totals, home: machine.state.home,
+            subscribers: subscribers, totals: machine.totals, home: machine.frame.bytes.state.home,
             url: machine.url, isSharing: entry.stage == .sharing,
             isEnding: entry.stage.isEnding,
             isJoinable: machine.isJoinable, isBeingCancelled: machine.isBeingCancelled)

@@ -169,8 +169,8 @@ extension Engine {
         let work = started.work
         var target = FetchTarget(started)
         target.leftSince = fetches.unrecordedSince.removeValue(forKey: work.id)
-        var machine = FetchMachine(target, started.state, firstSerial: fetches.takeSerials())
-        machine.serve(started.subscribers)
+        let machine = FetchMachine(target, started.state, firstSerial: fetches.takeSerials())
+        machine.frame.serve(started.subscribers)
         let sources = origins.sources(of: work)
         journal?.starts(
             work.id, url: work.request.url, holding: started.state.durable.count,
@@ -197,9 +197,9 @@ extension Engine {
     private func replaceSubscribers(_ lists: [FetchID: Subscribers], now: Moment) {
         for fetch in lists.keys.sorted() {
             guard let subscribers = lists[fetch], let entry = fetches[fetch] else { continue }
-            let before = entry.machine.target.request
+            let before = entry.machine.frame.target.request
             entry.subscribers = subscribers
-            entry.machine.serve(subscribers)
+            entry.machine.frame.serve(subscribers)
             // The conditions that let it run from now on are not watched yet.
             if !subscribers.interest.isWithin(machine.watching) { schedule.needsPlan = true }
             let gate = subscribers.gate(
@@ -208,7 +208,7 @@ extension Engine {
             if !gate.isOpen { schedule.needsPlan = true }
             effects.divideRate(of: entry)
             let isOther =
-                !before.isOnWireLike(entry.machine.target.request)
+                !before.isOnWireLike(entry.machine.frame.target.request)
                 && entry.goesOnWhenAskedAgain
             if entry.stage == .sharing {
                 perform(entry.orderCopies(), of: entry, now: now)
@@ -216,7 +216,7 @@ extension Engine {
                 // The fetch leaves the wire, and starts again at its time. If that might cost
                 // bytes, the next request is made in the new way.
                 feed(.leave(.requeue), to: fetch, now: now)
-            } else if entry.machine.target.readFrom != nil {
+            } else if entry.machine.frame.target.readFrom != nil {
                 // A reader that has come now waits for other bytes.
                 feed(.tick, to: fetch, now: now)
             }

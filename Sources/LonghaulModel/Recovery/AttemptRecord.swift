@@ -16,7 +16,7 @@ public struct AttemptRecord: Hashable, Codable, Sendable {
     public var httpVersion: Int?
     /// `completed`, `stopped`, `unchanged` (the kept file is copied), `unusable`, or an error code.
     public var outcome: String
-    /// The error in a sentence; `nil` = there is none.
+    /// The error in a sentence; `nil`: no error.
     public var message: String?
     /// The server's address and the time of each phase.
     public var phases: RequestPhases

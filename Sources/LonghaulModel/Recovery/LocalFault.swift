@@ -9,7 +9,7 @@ package struct LocalFault: Hashable, Sendable {
     /// Mount point of the disk that holds the part file, if it is not mounted.
     package private(set) var unmounted: String?
     private var isBegun = true
-    /// End of the part file by now: it was cut off, and the bytes held behind it are gone.
+    /// New end of the part file: it was cut off, and the bytes held behind it are gone.
     package private(set) var cutAt: Int64?
 
     package init(code: LonghaulError.Code, message: String, isPassing: Bool = false) {
@@ -63,7 +63,7 @@ package struct LocalFault: Hashable, Sendable {
         return code == .noSpace ? .space : nil
     }
 
-    /// Message for a transfer that goes on by itself.
+    /// Message for a transfer that resumes by itself.
     package var messageWhileWaiting: String {
         guard let unmounted else { return message }
         let away = "the one that was mounted at \(unmounted) is not mounted; mount it, or "

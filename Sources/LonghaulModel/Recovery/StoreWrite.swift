@@ -66,7 +66,7 @@ package struct TransferTotals: Hashable, Sendable {
             bytesFetched: state.bytesFetched, attempts: state.attempts, restarts: state.restarts)
     }
 
-    /// Numbers of a fetch of which only the durable bytes are known.
+    /// Numbers of a fetch, by its durable bytes.
     package init(_ state: FetchState) {
         self.init(state, bytesDone: state.durable.count)
     }

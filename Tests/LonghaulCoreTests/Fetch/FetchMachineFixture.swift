@@ -17,30 +17,18 @@ extension FetchMachine {
     var have: ByteRanges { frame.bytes.have }
     var isWhole: Bool { frame.bytes.isWhole }
     var segments: [ActiveSegment] { download?.segments ?? [] }
-    var held: HeldBody? { download?.held }
+    var held: HeldBody? { download?.wire.held }
     var syncing: PendingSync? { frame.bytes.checkpoints.syncing }
     var nextTick: Instant? { download?.nextTick ?? upload?.status.nextTick }
 
     var lastError: LonghaulError? {
         get { target.lastError }
-        set { change { $0.target.lastError = newValue } }
+        nonmutating set { frame.target.lastError = newValue }
     }
 
-    func part(needs: Int64?) -> PartOrder {
-        guard let download else { preconditionFailure("an upload has no part file") }
-        return download.part(needs: needs)
-    }
+    func part(needs: Int64?) -> PartOrder { frame.part(needs: needs) }
 
-    mutating func change(_ change: (inout FetchFrame) -> Void) {
-        switch self {
-        case .download(var machine):
-            change(&machine.value.wire.frame)
-            self = .download(machine)
-        case .upload(var machine):
-            change(&machine.value.wire.frame)
-            self = .upload(machine)
-        }
-    }
+    func change(_ change: (FetchFrame) -> Void) { change(frame) }
 }
 
 extension FetchMachineTests.Script {

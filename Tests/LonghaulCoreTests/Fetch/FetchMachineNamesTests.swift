@@ -87,7 +87,7 @@ import Testing
         state.partIdentity = FileIdentity(device: 1, inode: 1)
         var request = TransferRequest(url: "http://h/f", destination: .file("/d/f"))
         request.options.checksum = Self.digest
-        var machine = FetchMachine(
+        let machine = FetchMachine(
             transfer: TransferID(rawValue: 1), request: request, destination: "/d/f",
             deadline: nil, state: state, firstSerial: 1)
         let context = FetchContext(

@@ -160,7 +160,7 @@ import Testing
         state.durable = ByteRanges(0..<500)
         state.bytesTotal = 500
         state.validator = Validator(etag: "\"v1\"", length: 500)
-        var machine = FetchMachine(
+        let machine = FetchMachine(
             transfer: TransferID(rawValue: 1),
             request: TransferRequest(url: "http://h/f", destination: .file("/d/f")),
             destination: "/d/f", deadline: nil, state: state, firstSerial: 1)
@@ -237,7 +237,7 @@ import Testing
         state.durable = ByteRanges(0..<500)
         state.bytesTotal = 500
         state.publication = "/d/f (1)"
-        var machine = FetchMachine(
+        let machine = FetchMachine(
             transfer: TransferID(rawValue: 1),
             request: TransferRequest(url: "http://h/f", destination: .file("/d/f")),
             destination: "/d/f", deadline: nil, state: state, firstSerial: 1)
@@ -355,7 +355,7 @@ import Testing
         state.partIdentity = identity
         state.validator = Validator(etag: "\"v1\"", length: 900)
         state.bytesTotal = 900
-        var machine = FetchMachine(
+        let machine = FetchMachine(
             transfer: TransferID(rawValue: 1),
             request: TransferRequest(url: "http://h/f", destination: .file("/d/f")),
             destination: "/d/f", deadline: nil, state: state, firstSerial: 1)

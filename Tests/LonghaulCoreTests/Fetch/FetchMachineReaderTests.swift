@@ -21,7 +21,7 @@ import Testing
     /// One request has brought the first mebibyte.
     private func begun(connections: Int, readFrom: Int64?) -> Script {
         var script = Script { $0.options.connections = .exactly(connections) }
-        script.machine.serve(subscribers(script, readFrom: readFrom))
+        script.machine.frame.serve(subscribers(script, readFrom: readFrom))
         script.answer(head(200, "Content-Length: 20971520", strong, "Accept-Ranges: bytes"))
         script.event(.reserved)
         script.wrote(through: Self.mib, received: Self.mib)
@@ -43,7 +43,7 @@ import Testing
 
     @Test func aReaderElsewhereIsServedFirst() throws {
         var script = begun(connections: 1, readFrom: nil)
-        script.machine.serve(subscribers(script, readFrom: 10 * Self.mib))
+        script.machine.frame.serve(subscribers(script, readFrom: 10 * Self.mib))
         script.event(.tick)
         #expect(stops(script) == [script.asks[0].key])
         script.event(.tick)
@@ -66,7 +66,7 @@ import Testing
         let middle = script.asks[1].ask.position
         script.answer(head(206, "Content-Range: bytes \(middle)-20971519/20971520", strong))
         script.wrote(through: middle + Self.mib, received: Self.mib, of: 1)
-        script.machine.serve(subscribers(script, readFrom: 0))
+        script.machine.frame.serve(subscribers(script, readFrom: 0))
         script.event(.tick)
         #expect(stops(script) == [script.asks[1].key])
         script.ended(.stopped, through: middle + Self.mib, received: Self.mib, of: 1)
@@ -76,7 +76,7 @@ import Testing
     /// Without ranges each place is reached in its turn.
     @Test func withoutRangesNothingIsStopped() {
         var script = Script()
-        script.machine.serve(subscribers(script, readFrom: 10 * Self.mib))
+        script.machine.frame.serve(subscribers(script, readFrom: 10 * Self.mib))
         script.answer(head(200, "Content-Length: 20971520", strong))
         script.event(.reserved)
         script.wrote(through: Self.mib, received: Self.mib)
@@ -92,7 +92,7 @@ import Testing
         script.origin.mishandlesIfRange = true
         let held = 9 * Self.mib
         script.wrote(through: held, received: held)
-        script.machine.serve(subscribers(script, readFrom: 10 * Self.mib))
+        script.machine.frame.serve(subscribers(script, readFrom: 10 * Self.mib))
         script.event(.tick)
         script.ended(.stopped, through: held, received: held)
         #expect(script.ranges.last == "bytes=10485760-")

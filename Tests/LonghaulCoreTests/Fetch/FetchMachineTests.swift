@@ -92,7 +92,7 @@ import Testing
         }
 
         mutating func wrote(through: Int64, received: Int64, of index: Int? = nil) {
-            machine.note(
+            machine.moved(
                 asks[index ?? asks.count - 1].key, written: through, received: received,
                 now: now.monotonic)
             event(.progress)

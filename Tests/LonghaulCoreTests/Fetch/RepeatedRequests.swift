@@ -51,7 +51,7 @@ struct RepeatedRequests {
 
     private mutating func run() {
         runs.append(seconds)
-        var machine = FetchMachine(
+        let machine = FetchMachine(
             transfer: TransferID(rawValue: 1), request: request, destination: "/d/f",
             deadline: nil, state: state, firstSerial: Int64(requests.count + 1))
         var events: [FetchEvent] = []

@@ -40,26 +40,26 @@ import Testing
 
         /// One life of an engine, from the claim until it leaves or crashes.
         mutating func live(trouble: Double) {
-            var machine = FetchMachine(
+            let machine = FetchMachine(
                 transfer: TransferID(rawValue: 1), request: request(), destination: "/f",
                 deadline: nil, state: stored, firstSerial: serial)
             serial += 1000
             out = []
             isGone = false
-            perform(machine.begin(), &machine, trouble)
+            perform(machine.begin(), machine, trouble)
             while !out.isEmpty, !isGone {
                 let ask = out.remove(at: Int.random(in: 0..<out.count, using: &random))
                 let (head, end) = server.serve(ask.exchange, trouble: trouble)
                 if let head {
-                    perform(machine.handle(.head(ask.key, head), in: context), &machine, trouble)
+                    perform(machine.handle(.head(ask.key, head), in: context), machine, trouble)
                 }
                 if isGone { return }
-                perform(machine.handle(.ended(ask.key, end), in: context), &machine, trouble)
+                perform(machine.handle(.ended(ask.key, end), in: context), machine, trouble)
             }
         }
 
         private mutating func perform(
-            _ step: FetchStep, _ machine: inout FetchMachine, _ trouble: Double
+            _ step: FetchStep, _ machine: FetchMachine, _ trouble: Double
         ) {
             // Before the commit, or after it and before the effects.
             if isGone || crashes(trouble) { return }
@@ -76,7 +76,7 @@ import Testing
             for effect in step.effects {
                 switch effect {
                 case .openSource:
-                    perform(machine.handle(.opened(source), in: context), &machine, trouble)
+                    perform(machine.handle(.opened(source), in: context), machine, trouble)
                 case .send(let ask):
                     out.append(ask)
                     most = max(most, out.count)
@@ -84,7 +84,7 @@ import Testing
                     let end = SegmentEnd(failure: .stopped, writtenThrough: 0, bytesReceived: 0)
                     for ask in out where keys.contains(ask.key) {
                         out.removeAll { $0.key == ask.key }
-                        perform(machine.handle(.ended(ask.key, end), in: context), &machine, 0)
+                        perform(machine.handle(.ended(ask.key, end), in: context), machine, 0)
                     }
                 case .close(let deletingPart):
                     #expect(!deletingPart, "the file is its owner's")

@@ -157,6 +157,6 @@ import Testing
         var context = FetchContext(
             now: script.now, origin: script.origin, connectionsAllowed: 6, seed: 1)
         context.mirrors = script.mirrors
-        #expect(frame.leastBusySource([frame.url], context) == frame.url)
+        #expect(DownloadSources(frame).leastBusy([frame.url], context) == frame.url)
     }
 }

@@ -36,7 +36,7 @@ import Testing
         options.ifChanged = ifChanged
         request.options.upload = options
         request.options.checksum = Self.digest
-        var machine = FetchMachine(
+        let machine = FetchMachine(
             transfer: TransferID(rawValue: 1), request: request, destination: "/f", deadline: nil,
             state: state, firstSerial: 1)
         _ = machine.begin()
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: ways) func nothingIsSentBefore(_ way: Way) {
-        var machine = machine(way)
+        let machine = machine(way)
         let opened = machine.handle(.opened(Self.source), in: Self.context)
         #expect(isReading(opened) && !isSending(opened))
         let verified = machine.handle(.verified, in: Self.context)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: ways) func anotherFileIsNotSent(_ way: Way) {
-        var machine = machine(way)
+        let machine = machine(way)
         _ = machine.handle(.opened(Self.source), in: Self.context)
         let step = machine.handle(
             .mismatched(Self.digest, actual: "bb", keptAt: "/f"), in: Self.context)
@@ -80,22 +80,22 @@ import Testing
 
     /// What was found is recorded; a version that was not read, is.
     @Test func itIsReadOnce() throws {
-        var first = machine(Way(name: .put))
+        let first = machine(Way(name: .put))
         _ = first.handle(.opened(Self.source), in: Self.context)
         let step = first.handle(.verified, in: Self.context)
         let state = try #require(
             step.writes.lazy.compactMap {
                 if case .save(let state) = $0 { state } else { nil }
             }.first)
-        var second = machine(Way(name: .put), from: state)
+        let second = machine(Way(name: .put), from: state)
         #expect(isSending(second.handle(.opened(Self.source), in: Self.context)))
         var changed = Self.source
         changed.modified += 1
-        var third = machine(Way(name: .put), ifChanged: .restart, from: state)
+        let third = machine(Way(name: .put), ifChanged: .restart, from: state)
         let again = third.handle(.opened(changed), in: Self.context)
         #expect(isReading(again) && !isSending(again))
         // A kill before the end of the reading leaves nothing that would spare it.
-        var killed = machine(Way(name: .put), from: first.state)
+        let killed = machine(Way(name: .put), from: first.state)
         killed.change { $0.bytes.state.upload?.checked = nil }
         #expect(isReading(killed.handle(.opened(Self.source), in: Self.context)))
     }
@@ -103,7 +103,7 @@ import Testing
     /// The outcome of the reading comes too late then.
     @Test(arguments: [FetchDeparture.requeue, .cancel(keepingBytes: false), .expire])
     func itLeavesAtOnce(_ departure: FetchDeparture) {
-        var machine = machine(Way(name: .put))
+        let machine = machine(Way(name: .put))
         _ = machine.handle(.opened(Self.source), in: Self.context)
         let left = machine.handle(.leave(departure), in: Self.context)
         #expect(machine.stage == .left && !isSending(left))
@@ -113,7 +113,7 @@ import Testing
     /// The file was written to while it was read.
     @Test(arguments: [SourceChangePolicy.fail, .restart])
     func aChangeIsToldAsOne(_ policy: SourceChangePolicy) {
-        var machine = machine(Way(name: .put), ifChanged: policy)
+        let machine = machine(Way(name: .put), ifChanged: policy)
         _ = machine.handle(.opened(Self.source), in: Self.context)
         let fault = LocalFault(code: .sourceChanged, message: "changed")
         let step = machine.handle(.verifyFailed(fault), in: Self.context)

@@ -22,7 +22,7 @@ import Testing
     private func writes(
         _ way: UploadProtocol, _ departure: FetchDeparture, _ status: Int
     ) throws -> [StoreWrite] {
-        var machine = machine(way)
+        let machine = machine(way)
         _ = machine.begin()
         let effects = machine.handle(.opened(Self.source), in: context).effects
         guard case .send(let ask)? = effects.last else {
@@ -82,7 +82,7 @@ import Testing
         state.durable = ByteRanges(0..<500)
         state.upload = UploadState(
             .at(.ietf9, "http://h/r/1", sentBound: 600), source: Self.source)
-        var machine = FetchMachine(
+        let machine = FetchMachine(
             transfer: TransferID(rawValue: 1), request: request, destination: "/f", deadline: nil,
             state: state, firstSerial: 1)
         _ = machine.begin()
@@ -161,7 +161,7 @@ import Testing
     ) {
         var source = Self.source
         source.size = size
-        var machine = machine(way)
+        let machine = machine(way)
         _ = machine.begin()
         let step = machine.handle(.opened(source), in: context)
         #expect(step.effects.count == 1)
@@ -170,7 +170,7 @@ import Testing
 
     /// One whose URL was changed meanwhile is not completed: the row has to show what it is.
     @Test func theRowOfACompletedOneIsAnUploads() throws {
-        var machine = machine(.put)
+        let machine = machine(.put)
         _ = machine.begin()
         guard case .send(let ask)? = machine.handle(.opened(Self.source), in: context).effects.last
         else { throw CancellationError() }
@@ -190,14 +190,14 @@ import Testing
 
     /// It has not gone out: another POST is none too many.
     @Test func aPostThatWasWithdrawnIsSentLater() throws {
-        var first = machine(.post)
+        let first = machine(.post)
         _ = first.begin()
         guard case .send(let ask)? = first.handle(.opened(Self.source), in: context).effects.last
         else { throw CancellationError() }
         let end = SegmentEnd(failure: .withdrawn, writtenThrough: 0, bytesReceived: 0)
         let left = first.handle(.ended(ask.key, end), in: context)
         guard case .save(let state)? = left.writes.first else { throw CancellationError() }
-        var second = machine(.post, from: state)
+        let second = machine(.post, from: state)
         _ = second.begin()
         let sent = second.handle(.opened(Self.source), in: context).effects.contains {
             if case .send = $0 { true } else { false }
@@ -217,7 +217,7 @@ import Testing
         options.method = .post
         options.isRepeatable = isRepeatable
         request.options.upload = options
-        var machine = FetchMachine(
+        let machine = FetchMachine(
             transfer: TransferID(rawValue: 1), request: request, destination: "/f", deadline: nil,
             state: state, firstSerial: 1)
         _ = machine.begin()
@@ -235,7 +235,7 @@ import Testing
     /// A mount may give it other numbers. Names that were made of the old ones stay.
     @Test(arguments: [(1, 0), (0, 1), (1, 1)] as [(UInt64, UInt64)])
     func otherNumbersAreNoChangeOfAFile(_ device: UInt64, _ inode: UInt64) throws {
-        var machine = machine(.put, source: Self.source)
+        let machine = machine(.put, source: Self.source)
         _ = machine.begin()
         var opened = Self.source
         opened.device += device
@@ -248,7 +248,7 @@ import Testing
 
     @Test func anotherTimeOrSizeIsAChange() {
         for field in [\SourceVersion.size, \.modified, \.changed] {
-            var machine = machine(.put, source: Self.source)
+            let machine = machine(.put, source: Self.source)
             _ = machine.begin()
             var opened = Self.source
             opened[keyPath: field] += 1
@@ -261,7 +261,7 @@ import Testing
     @Test func whatBelongsToAnotherVersionIsAbandoned() throws {
         var state = FetchState(id: FetchID(rawValue: 1))
         state.upload = UploadState(.at(.tus, "http://h/r/1"), source: Self.source)
-        var machine = machine(.tus, ifChanged: .restart, from: state)
+        let machine = machine(.tus, ifChanged: .restart, from: state)
         _ = machine.begin()
         var changed = Self.source
         changed.modified += 1

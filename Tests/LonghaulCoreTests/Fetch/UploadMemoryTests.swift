@@ -39,7 +39,7 @@ import Testing
         var conversation = Conversation(memory: OriginMemory(origin: "http://h:80"))
         conversation.memory.uploads = known
         conversation.state = state ?? conversation.state
-        var machine = FetchMachine(
+        let machine = FetchMachine(
             transfer: TransferID(rawValue: 1), request: request, destination: "/f", deadline: nil,
             state: conversation.state, firstSerial: 1)
         var steps = [machine.begin()]

@@ -168,7 +168,7 @@ import Testing
         kept.checksum = .sha1
         state.upload = UploadState(.tus(kept))
         state.askedURL = "http://h/f"
-        var machine = FetchMachine(
+        let machine = FetchMachine(
             transfer: TransferID(rawValue: 1), request: Self.request(), destination: "/f",
             deadline: nil, state: state, firstSerial: 1)
         _ = machine.begin()
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test func itIsReadBeforeItIsSent() throws {
-        var (machine, step) = try machine()
+        let (machine, step) = try machine()
         let isRead = step.effects.contains {
             if case .digest(0..<16_777_216, .sha1) = $0 { true } else { false }
         }

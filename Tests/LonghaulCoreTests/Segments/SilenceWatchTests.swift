@@ -19,7 +19,7 @@ import Testing
     /// Where a second one falls silent in the same place the server is the reason.
     @Test func aPlaceIsGivenUpOnce() {
         var watch = SilenceWatch()
-        watch.gaveUp(at: 1_000_000)
+        watch.places.add(1_000_000)
         let enough = 1_000_000 + Limits.silenceProgressBytes
         #expect(!watch.mayGiveUp(at: 1_000_000, silentFor: 100))
         #expect(!watch.mayGiveUp(at: enough - 1, silentFor: 100))
@@ -32,7 +32,7 @@ import Testing
         for place in 0..<Limits.silencesMax {
             let position = Int64(place) << 20
             #expect(watch.mayGiveUp(at: position, silentFor: 5))
-            watch.gaveUp(at: position)
+            watch.places.add(position)
         }
         #expect(!watch.mayGiveUp(at: 1 << 40, silentFor: 100))
     }

@@ -37,10 +37,10 @@ import Testing
     @Test func aPlaceIsGivenUpOnceAndNotWithoutEnd() {
         var tails = SlowTails()
         tails.ended(bytes: 1 << 20, after: 1)
-        tails.gaveUp(at: 1 << 20)
+        tails.places.add(1 << 20)
         #expect(!tails.isSlow(1 << 20..<2 << 20, rate: 1))
         #expect(tails.isSlow(1 << 20 + 64 << 10..<2 << 20, rate: 1))
-        for place in 2...8 { tails.gaveUp(at: Int64(place) << 20) }
+        for place in 2...8 { tails.places.add(Int64(place) << 20) }
         #expect(!tails.isSlow(1 << 40..<1 << 41, rate: 1))
     }
 }

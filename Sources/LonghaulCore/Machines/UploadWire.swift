@@ -1,10 +1,9 @@
 internal import LonghaulModel
 
-/// An upload on the wire: what it is for, what the server has of it, the requests that are out and
-/// what this run has gained by them. What is asked next, and when the wire is left, is for the
-/// machine to say.
-struct UploadWire: Sendable {
-    var frame: FetchFrame
+/// An upload on the wire: the bytes that the server has, the requests, and the gain of this run.
+/// The next request, and when the wire is left, are decided by the machine.
+struct UploadWire {
+    let frame: FetchFrame
     /// The requests that are out.
     private(set) var requests: [ActiveExchange] = []
     /// The failure after which the server is asked how far it is.
@@ -84,7 +83,7 @@ struct UploadWire: Sendable {
         frame.step.effects.append(.send(UploadAsk(key: key, exchange: exchange)))
     }
 
-    /// Records what has to be known of the request after a crash.
+    /// Records the facts about the request that are needed after a crash.
     private mutating func record(_ exchange: UploadExchange) {
         // A part is stored whole or not at all: nothing has to be remembered of it.
         if exchange.part != nil { return }
@@ -145,7 +144,7 @@ struct UploadWire: Sendable {
         frame.bytes.state.upload?.mayHaveArrived = false
     }
 
-    /// Counts the body bytes that a request has sent by now.
+    /// Counts the body bytes that a request has sent.
     mutating func count(_ sent: Int64, of key: SegmentKey) {
         guard let index = requests.firstIndex(where: { $0.key == key }) else { return }
         let more = max(0, sent - requests[index].received)
@@ -161,7 +160,7 @@ struct UploadWire: Sendable {
 
     /// The end of a request to make a directory, or of a PUT that was refused for want of one:
     /// ``next(_:)`` asks for it. The directories are made once in a run; a PUT that is refused
-    /// again fails for what was said of them. `nil` = the end is another one.
+    /// again fails with the refusal of the directory. `nil`: another kind of end.
     mutating func verdictOnDirectories(
         _ ended: EndedExchange, mayMakeThem: Bool
     ) -> UploadVerdict? {
@@ -184,7 +183,7 @@ struct UploadWire: Sendable {
 
     // MARK: - What the server has
 
-    /// Adopts what an answer has told. The caller saves it.
+    /// Adopts the facts of an answer. The caller saves them.
     mutating func absorb(_ conversation: any UploadConversation, _ context: FetchContext) {
         let standing = conversation.standing
         if standing.isLeftBehind { frame.step.writes.append(.abandonUpload(transfer, state)) }
@@ -246,7 +245,7 @@ struct UploadWire: Sendable {
         frame.bytes.state.durable = told
     }
 
-    /// The upload begins anew; what the server has of it is taken away there.
+    /// The upload starts from zero; its resource is deleted at the server.
     mutating func abandon(_ reason: String) {
         if state.upload?.address != nil {
             frame.step.writes.append(.abandonUpload(transfer, state))
@@ -287,8 +286,8 @@ struct UploadWire: Sendable {
         return conflicts > Limits.uploadConflicts
     }
 
-    /// A part was refused while others go on: it is sent once more in this run. Returns whether it
-    /// was refused before.
+    /// A part was refused while others continue: it is sent once more in this run. Returns whether
+    /// it was refused before.
     mutating func refused(part: Int) -> Bool { !refused.insert(part).inserted }
 }
 
@@ -299,7 +298,7 @@ private struct UnsettledFailure: Sendable {
 }
 
 extension UploadExchange {
-    /// A part that is refused has a rule of its own, and so have directories.
+    /// Refused parts and directories have their own rules.
     fileprivate var mayRepeatInRun: Bool { part != nil || purpose == .makeDirectory }
 }
 

@@ -1,12 +1,12 @@
 internal import LonghaulModel
 
-/// What is asked for next of the bytes that are missing.
+/// The next requests for missing bytes.
 extension FetchBytes {
     /// The first request of a round.
     ///
     /// - Parameters:
-    ///   - fromZero: Why the whole is asked for, whatever is held.
-    ///   - readFrom: Where a program reads, if what it needs is asked for first.
+    ///   - fromZero: Why the whole file is requested although bytes are held.
+    ///   - readFrom: Where a program reads, if its bytes are requested first.
     ///   - origin: The memory of the source that is asked.
     func nextAsk(
         fromZero: RestartReason?, readFrom: Int64?, origin: OriginMemory,
@@ -38,7 +38,7 @@ extension FetchBytes {
             from: start, to: end, held: have, validator: state.validator, origin: origin,
             scheme: scheme)
         if ask.proof != .nothingHeld { ask.heldCoding = state.contentCoding }
-        // A cache may hold what was found to be wrong.
+        // A cache may hold the bytes with the wrong digest.
         ask.bypassesCaches = state.isDigestRefuted
         return ask
     }

@@ -5,7 +5,7 @@ extension FetchFrame {
     /// - Parameters:
     ///   - lost: Why a new and empty file was made, if it was.
     ///   - size: Of a file that was there; `nil` = not looked at.
-    mutating func opened(
+    func opened(
         _ identity: FileIdentity, path: String, lost: RestartReason?, size: Int64?
     ) {
         if let size { cutOff(at: size) }
@@ -27,9 +27,8 @@ extension FetchFrame {
         }
     }
 
-    /// Gives up all that is held. The caller sees to it that this is committed before a byte is
-    /// overwritten.
-    mutating func void(_ reason: RestartReason) {
+    /// Gives up the bytes held. The caller commits this before a byte is overwritten.
+    func void(_ reason: RestartReason) {
         let lost = bytes.have.count
         if lost > 0 { run.hindrance = "what was held had to be given up: \(reason)" }
         if reason == .digestDiffers { bytes.state.isDigestRefuted = true }
@@ -44,10 +43,21 @@ extension FetchFrame {
         step.durable = true
     }
 
+    /// The part file is on an unmounted disk, and the destination on another: the transfer does not
+    /// wait. The bytes stay for those that share them, and are given up otherwise.
+    func exitElsewhere() {
+        if !target.isShared { void(.partFileMissing) }
+        save()
+        step.writes.append(.queued(target.transfer, readyAt: nil, waitingFor: []))
+        step.writes.append(.dropFetch(target.transfer))
+        step.durable = true
+        step.effects.append(.close(deletingPart: false))
+    }
+
     /// The file system gives files other numbers after each mount, and only its name says that the
-    /// file is ours. Before anything is put to what it holds, the end of that is compared with what
-    /// comes, as after an answer that brought nothing; of a whole file, too.
-    private mutating func doubt() {
+    /// file is ours. Before a byte is added, the end of the bytes held is compared with the next
+    /// answer, as after an answer without a byte; of a whole file, too.
+    private func doubt() {
         let end = min(bytes.have.prefix, (bytes.state.bytesTotal ?? .max) - Limits.overlapBytes)
         if end > 0 {
             bytes.state.generation += 1
@@ -62,8 +72,8 @@ extension FetchFrame {
     }
 
     /// Never more is held than the file has: a shorter one was cut off, maybe by a file system
-    /// check, and would be filled up with zeros. What is behind is fetched again.
-    mutating func cutOff(at size: Int64) {
+    /// check, and would be filled up with zeros. The rest is fetched again.
+    func cutOff(at size: Int64) {
         let kept = bytes.have.upTo(size)
         if kept == bytes.have { return }
         if kept.isEmpty {
@@ -77,30 +87,30 @@ extension FetchFrame {
     }
 }
 
-/// Store progress ≤ durable bytes, always: sync first, then commit what the sync covered.
+/// Store progress ≤ durable bytes, always: sync first, then commit the bytes that it covered.
 extension FetchFrame {
-    mutating func sync(digests: [Checksum]) {
+    func sync() {
         let token = bytes.checkpoints.beginSync(of: bytes.have)
         step.effects.append(
             .sync(token: token, digests: digests.map(\.algorithm), through: bytes.have.prefix))
     }
 
     /// Returns whether the sync was awaited: a restart or an earlier failure voids it.
-    mutating func synced(_ token: Int64, at now: Instant) -> Bool {
+    func synced(_ token: Int64, at now: Instant) -> Bool {
         guard let pending = bytes.checkpoints.endSync(token) else { return false }
         assert(pending.covers.ranges.allSatisfy(bytes.have.contains), "what is void ends its sync")
         bytes.checkpoints.start(at: now)
         bytes.state.durable = bytes.state.durable.union(pending.covers)
         bytes.state.isPrefetched = false
         save()
-        // A power cut may take every commit since the last one that was made durable, however old
-        // they are: what is to cost one checkpoint at most has to reach the disk with it.
+        // A power cut may undo every commit since the last durable one, however old: only a durable
+        // commit bounds the loss to one checkpoint.
         step.durable = true
         release(bytes.checkpoints.release(first: pending.retired))
         return true
     }
 
-    private mutating func release(_ keys: [SegmentKey]) {
+    private func release(_ keys: [SegmentKey]) {
         if !keys.isEmpty { step.effects.append(.release(keys)) }
     }
 }

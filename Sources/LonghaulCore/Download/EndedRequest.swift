@@ -4,7 +4,7 @@ internal import LonghaulModel
 struct EndedRequest {
     let segment: ActiveSegment
     private(set) var end: SegmentEnd
-    /// `nil` if it did what it was sent for.
+    /// `nil`: it has brought its range.
     private(set) var failure: Failure?
     /// The kept file is still the one that the server has.
     let saysUnchanged: Bool
@@ -55,8 +55,8 @@ struct EndedRequest {
         }
     }
 
-    /// Less than what is held came in the place of the file, and nothing told its version: as the
-    /// head said, or by the end of a body of unknown length.
+    /// Fewer bytes than are held came in place of the file, without a version: by the head, or by
+    /// the end of a body of unknown length.
     var isLesserWhole: Bool {
         switch segment.decision {
         case .fail(.lesserWhole)?: return true
@@ -76,8 +76,8 @@ struct EndedRequest {
         return SizeProof.judge(plan: plan, end: end, bytesTotal: bytesTotal)
     }
 
-    /// The length of the file, told by nothing but the end of its body. What was only compared
-    /// counts: the whole of it may have been held already.
+    /// The length of the file, known only by the end of its body. Compared bytes count: all of them
+    /// may have been held already.
     var length: Int64? {
         switch proof(bytesTotal: nil) {
         case .unknownLengthComplete(let length): length
@@ -123,5 +123,28 @@ extension ActiveSegment {
             .empty, nil:
             nil
         }
+    }
+}
+
+extension FetchTarget {
+    /// The request carried credentials. Those in netrc are not known here.
+    fileprivate func sendsCredentials(_ segment: ActiveSegment) -> Bool {
+        if segment.ask.isForMirror { return false }
+        let files = request.options.secretFiles
+        return request.options.user != nil || files.user != nil || files.headers != nil
+            || request.options.headers.contains("Authorization")
+            || (try? URLParts(segment.url))?.userInfo != nil
+    }
+
+    /// Through a tunnel only the server answers. The proxy asks for credentials only in its answer
+    /// to CONNECT.
+    fileprivate func byProxy(_ failure: Failure, _ segment: ActiveSegment) -> Failure {
+        if segment.url.beginsIgnoringCase(with: "https:"), failure.error.httpStatus != 407 {
+            return failure
+        }
+        let options = request.options
+        let proxy = options.proxy ?? options.proxyVariables?.proxy(for: segment.url)
+        let userInfo = proxy.flatMap { ProxyAddress.userInfo(of: $0) }
+        return FailureTable.byProxy(failure, hadCredentials: userInfo != nil)
     }
 }

@@ -3,9 +3,9 @@ internal import LonghaulModel
 /// The life of an upload: open the source, converse with the server, and leave. What is asked and
 /// what answers mean is for its ``UploadConversation`` to say. Only parts are sent beside each
 /// other; any other request goes out alone.
-package struct UploadMachine: Sendable {
+package final class UploadMachine {
     enum Stage: Hashable, Sendable {
-        /// The source is being opened. `leaving`: what has been asked for meanwhile.
+        /// The source is being opened. `leaving`: the reason to leave once it is open.
         case opening(leaving: FetchLeaving?)
         /// The source is compared with its digest. Nothing has been asked yet.
         case checking
@@ -13,7 +13,7 @@ package struct UploadMachine: Sendable {
         indirect case digesting(UploadExchange)
         /// At least one request is out, or is about to be.
         case conversing
-        /// A part was refused again: those that are out come to their ends, and nothing is asked.
+        /// A part was refused again: the requests on the wire end, and no other is sent.
         case draining(Failure)
         /// The requests that are out are being stopped. `isSuperseded`: another request is wanted,
         /// perhaps to another URL.
@@ -22,10 +22,12 @@ package struct UploadMachine: Sendable {
         case left(FetchLeaving?)
     }
 
+    package let frame: FetchFrame
     private(set) var state = Stage.opening(leaving: nil)
     var wire: UploadWire
 
     init(_ frame: FetchFrame) {
+        self.frame = frame
         wire = UploadWire(frame)
     }
 
@@ -52,23 +54,17 @@ package struct UploadMachine: Sendable {
 
     var status: FetchStatus {
         var status = FetchStatus(
-            stage, leaving, bytesFetched: wire.frame.bytes.state.bytesFetched)
+            stage, leaving, bytesFetched: frame.bytes.state.bytesFetched)
         status.requests = wire.requests.count
         status.nextTick = nextTick
         status.isWhole = state == .left(nil)
         return status
     }
 
-    mutating func endStep() -> FetchStep {
-        var step = wire.frame.endStep()
-        step.status = status
-        return step
-    }
-
     /// When to look whether another part may be sent; `nil` while off the wire.
     private var nextTick: Instant? {
         guard stage == .moving, !wire.requests.isEmpty else { return nil }
-        return wire.frame.bytes.checkpoints.nextTick(after: Limits.tickSeconds)
+        return frame.bytes.checkpoints.nextTick(after: Limits.tickSeconds)
     }
 
     /// A request carries the whole file, and the server has no resource to continue it in: leaving
@@ -81,12 +77,12 @@ package struct UploadMachine: Sendable {
     }
 
     /// The first step: open the source.
-    mutating func begin() {
-        let path = options?.snapshotPath ?? wire.frame.target.destination
-        wire.frame.step.effects.append(.openSource(path: path))
+    func begin() {
+        let path = options?.snapshotPath ?? frame.target.destination
+        frame.step.effects.append(.openSource(path: path))
     }
 
-    mutating func react(to event: FetchEvent, in context: FetchContext) {
+    func react(to event: FetchEvent, in context: FetchContext) {
         switch event {
         case .opened(let version): opened(version, context)
         case .prepareFailed(let fault): notOpened(fault, context)
@@ -101,7 +97,7 @@ package struct UploadMachine: Sendable {
             leave(.fail(UploadFailure.otherSource(expected, actual).error), context)
         case .verifyFailed(let fault):
             if stage != .checking { return }
-            leave(wire.frame.target.leaving(afterSource: fault, bytesKept: held), context)
+            leave(frame.target.leaving(afterSource: fault, bytesKept: held), context)
         case .digested(let digest): digested(digest, context)
         case .progress, .prepared, .reserved, .reserveFailed, .truncated, .truncateFailed, .synced,
             .syncFailed, .secured, .secureFailed, .published, .occupied, .publishFailed,
@@ -113,7 +109,7 @@ package struct UploadMachine: Sendable {
 
     // MARK: - The source
 
-    private mutating func opened(_ version: SourceVersion, _ context: FetchContext) {
+    private func opened(_ version: SourceVersion, _ context: FetchContext) {
         guard case .opening(let leaving) = state, let options else { return }
         wire.start(at: context.now.monotonic)
         var upload = upload ?? UploadState()
@@ -123,49 +119,49 @@ package struct UploadMachine: Sendable {
             upload = UploadState()
             upload.source = source
         }
-        wire.frame.bytes.state.askedURL = wire.request.url
+        frame.bytes.state.askedURL = wire.request.url
         let pinned = upload.source ?? options.source
         if let pinned, !pinned.isSame(as: version) {
             guard options.ifChanged == .restart else {
                 return exit(leaving ?? .fail(.sourceChanged), context)
             }
             wire.abandon("the file was changed")
-            // A POST of the file as it was must not be repeated with what it is now.
+            // A POST of the old version must not be repeated with the new one.
             let mayHaveArrived = upload.mayHaveArrived && upload.address == nil
             upload = UploadState()
             upload.mayHaveArrived = mayHaveArrived
         }
-        // Names at the server are made of the pinned one, whose numbers may be others by now.
+        // Names at the server are made of the pinned version, whose numbers may have changed.
         upload.source = pinned.flatMap { $0.isSame(as: version) ? $0 : nil } ?? version
         wire.open(upload, size: version.size)
         // The state is saved together with the loss of the bytes before.
-        if !wire.frame.step.writes.isEmpty { wire.frame.save() }
+        if !frame.step.writes.isEmpty { frame.save() }
         if let leaving {
             exit(leaving, context)
         } else if let expected = wire.request.options.checksum, expected != upload.checked {
             state = .checking
-            wire.frame.save()
-            wire.frame.step.effects.append(.verify([expected], length: version.size))
+            frame.save()
+            frame.step.effects.append(.verify([expected], length: version.size))
         } else {
             state = .conversing
             converse(context)
         }
     }
 
-    private mutating func notOpened(_ fault: LocalFault, _ context: FetchContext) {
+    private func notOpened(_ fault: LocalFault, _ context: FetchContext) {
         guard case .opening(let leaving) = state else { return }
         let isLost = options?.snapshotPath != nil && fault.code == .sourceChanged
-        let target = wire.frame.target
+        let target = frame.target
         let failed = isLost ? .fail(.snapshotLost) : target.leaving(after: fault, bytesKept: held)
         exit(leaving ?? failed, context)
     }
 
     /// The source has the digest that the request names. Before that nothing is sent.
-    private mutating func verified(_ context: FetchContext) {
+    private func verified(_ context: FetchContext) {
         if state != .checking { return }
         let checked = wire.request.options.checksum
-        wire.frame.bytes.state.upload?.checked = checked
-        wire.frame.save()
+        frame.bytes.state.upload?.checked = checked
+        frame.save()
         state = .conversing
         converse(context)
     }
@@ -175,18 +171,18 @@ package struct UploadMachine: Sendable {
     /// Bytes that the server has.
     private var held: Int64 { wire.have.count }
 
-    /// The budget of the origin may allow another part by now.
-    private mutating func ticked(_ context: FetchContext) {
-        wire.frame.bytes.checkpoints.ticked(at: context.now.monotonic)
+    /// The budget of the origin may allow another part.
+    private func ticked(_ context: FetchContext) {
+        frame.bytes.checkpoints.ticked(at: context.now.monotonic)
         guard stage == .moving, wire.underWay.contains(where: { $0.part != nil }) else { return }
-        wire.frame.connections.observe(held: held, at: context.now.monotonic)
+        frame.connections.observe(held: held, at: context.now.monotonic)
         converse(context)
     }
 
-    /// Asks what is to be asked next, and parts as often as the budgets allow.
-    private mutating func converse(_ context: FetchContext) {
+    /// Sends the next request, or as many parts as the budgets allow.
+    private func converse(_ context: FetchContext) {
         if wire.requests.isEmpty {
-            if let pause = wire.frame.pause(at: context.now.wall) {
+            if let pause = frame.pause(at: context.now.wall) {
                 return leave(.pause(pause), context)
             }
             if case .draining(let failure) = state { return leave(after: failure, context) }
@@ -200,7 +196,7 @@ package struct UploadMachine: Sendable {
             }
             if let algorithm = exchange.digest {
                 state = .digesting(exchange)
-                wire.frame.step.effects.append(.digest(exchange.range, algorithm))
+                frame.step.effects.append(.digest(exchange.range, algorithm))
                 return
             }
             wire.send(exchange, at: context.now)
@@ -209,7 +205,7 @@ package struct UploadMachine: Sendable {
     }
 
     /// The digest that the next request waits for. A request is the same only with its digest.
-    private mutating func digested(_ digest: Checksum, _ context: FetchContext) {
+    private func digested(_ digest: Checksum, _ context: FetchContext) {
         guard case .digesting(let exchange) = state else { return }
         state = .conversing
         let complete = exchange.told(digest)
@@ -221,18 +217,18 @@ package struct UploadMachine: Sendable {
 
     private func mayAsk(_ context: FetchContext) -> Bool {
         if wire.requests.isEmpty { return true }
-        return state == .conversing && !wire.frame.run.isToPause(at: context.now.wall)
-            && wire.requests.count < wire.frame.connections.most(for: wire.frame.target, context)
+        return state == .conversing && !frame.run.isToPause(at: context.now.wall)
+            && wire.requests.count < frame.connections.most(for: frame.target, context)
     }
 
-    private mutating func ended(_ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext) {
+    private func ended(_ key: SegmentKey, _ end: SegmentEnd, _ context: FetchContext) {
         guard let request = wire.remove(key, end) else { return }
         if end.failure == .withdrawn, leaving == nil { return leave(.requeue, context) }
         if end.failure == .withdrawn || request.isForgotten { return goOn(context) }
         let ended = EndedExchange(request.exchange, end, request.head, floor: wire.floor)
         if let verdict = wire.verdictOnDirectories(ended, mayMakeThem: stage == .moving) {
             wire.record(verdict, on: request, end, at: context.now.wall)
-            wire.frame.save()
+            frame.save()
             let isEnd = request.exchange.purpose == .makeDirectory || !wire.isMakingDirectories
             if stage == .moving, isEnd, case .failed(let failure) = verdict {
                 return leave(after: failure, context)
@@ -246,13 +242,13 @@ package struct UploadMachine: Sendable {
         if let head = request.head, head.scheme == .http, request.exchange.purpose != .discover {
             var response = TransferResponse(head, length: nil)
             response.body = end.answer
-            wire.frame.bytes.state.response = response
+            frame.bytes.state.response = response
         }
         if verdict == .done, mayComplete {
             return complete(request.head, end.answer, context)
         }
-        wire.frame.save()
-        if upload?.address != nil { wire.frame.step.durable = true }
+        frame.save()
+        if upload?.address != nil { frame.step.durable = true }
         if stage == .moving {
             apply(verdict, request, context)
         } else {
@@ -260,7 +256,7 @@ package struct UploadMachine: Sendable {
         }
     }
 
-    private mutating func apply(
+    private func apply(
         _ verdict: UploadVerdict, _ request: ActiveExchange, _ context: FetchContext
     ) {
         let exchange = request.exchange
@@ -268,7 +264,7 @@ package struct UploadMachine: Sendable {
         case .done: break
         case .goOn:
             // The count includes the request that has ended.
-            if exchange.part != nil { wire.frame.connections.worked(wire.requests.count + 1) }
+            if exchange.part != nil { frame.connections.worked(wire.requests.count + 1) }
             // The question followed a break: without a gain the break is a failure like any other.
             let isAnswered = exchange.purpose == .ask || exchange.purpose == .list
             if isAnswered, upload?.progress.kept.mustAsk == false, let failure = wire.settle() {
@@ -285,16 +281,16 @@ package struct UploadMachine: Sendable {
         case .failed(let failure):
             guard let part = exchange.part, failure.kind == .transient, !wire.requests.isEmpty
             else { return leave(after: failure, context) }
-            // The parts beside it go on, and fewer are sent at a time.
-            wire.frame.connections.refused(
+            // The parts beside it continue, and fewer are sent at a time.
+            frame.connections.refused(
                 beside: wire.requests.count, held: held, at: context.now.monotonic)
-            wire.frame.run.askedPause(by: failure, at: context.now.wall)
+            frame.run.askedPause(by: failure, at: context.now.wall)
             refused(part, by: failure)
             converse(context)
         }
     }
 
-    private mutating func refused(_ part: Int, by failure: Failure) {
+    private func refused(_ part: Int, by failure: Failure) {
         if wire.refused(part: part), state == .conversing { state = .draining(failure) }
     }
 
@@ -305,30 +301,26 @@ package struct UploadMachine: Sendable {
         return !leaving.isCancel && !isSuperseded
     }
 
-    private mutating func complete(
+    private func complete(
         _ head: ResponseHead?, _ answer: [UInt8], _ context: FetchContext
     ) {
         state = .left(nil)
         wire.acknowledge(ByteRanges(0..<(wire.state.bytesTotal ?? 0)))
-        // The row is now of use only for the answer, which the transfer takes over, and to tell
-        // that it is an upload's: an upload whose URL was changed meanwhile is not completed.
-        wire.frame.bytes.state.upload = UploadState()
-        wire.frame.save()
-        if let origin = wire.frame.ownMemory(context) {
+        // The row is needed only for the answer, which the transfer takes over, and to mark it as
+        // an upload's: an upload whose URL was changed meanwhile is not completed.
+        frame.bytes.state.upload = UploadState()
+        frame.save()
+        if let origin = frame.ownMemory(context) {
             let http2 = (head?.httpVersion ?? 0) >= 20
-            wire.frame.step.writes.append(
+            frame.step.writes.append(
                 .originWorked(origin: origin.origin, bytesPerSecond: nil, http2: http2))
         }
-        let path = wire.frame.target.destination
-        wire.frame.step.writes.append(
-            .completed(wire.transfer, path: path, wire.frame.bytes.totals))
-        wire.frame.step.durable = true
-        wire.frame.step.effects.append(.close(deletingPart: false))
+        frame.exitCompleted(as: frame.target.destination)
     }
 
     // MARK: - Leaving
 
-    private mutating func depart(_ departure: FetchDeparture, _ context: FetchContext) {
+    private func depart(_ departure: FetchDeparture, _ context: FetchContext) {
         switch departure {
         case .requeue, .renew:
             // Another reason to leave has more to say than "back to the queue".
@@ -339,7 +331,7 @@ package struct UploadMachine: Sendable {
         }
     }
 
-    private mutating func leave(
+    private func leave(
         _ reason: FetchLeaving, isSuperseded: Bool = false, _ context: FetchContext
     ) {
         switch state {
@@ -349,34 +341,34 @@ package struct UploadMachine: Sendable {
         case .checking, .digesting, .conversing, .draining:
             // How long a file needs in one go is known by its throughput, the next time.
             if reason == .requeue, isSendingWhole(once: false) {
-                wire.frame.noteThroughput(context)
+                frame.noteThroughput(context)
             }
             state = .leaving(reason, isSuperseded: isSuperseded)
             if wire.requests.isEmpty { return exit(reason, context) }
-            wire.frame.step.effects.append(.stop(wire.requests.map(\.key)))
+            frame.step.effects.append(.stop(wire.requests.map(\.key)))
         case .left: assertionFailure("an upload leaves once")
         }
     }
 
-    private mutating func leave(after failure: Failure, _ context: FetchContext) {
-        let failure = wire.frame.weighed(failure, of: wire.request.url, context)
-        leave(wire.frame.target.leaving(afterUpload: failure, bytesKept: held), context)
+    private func leave(after failure: Failure, _ context: FetchContext) {
+        let failure = frame.weighed(failure, of: wire.request.url, context)
+        leave(frame.target.leaving(afterUpload: failure, bytesKept: held), context)
     }
 
-    /// Asks on, or leaves if that is wanted by now.
-    private mutating func goOn(_ context: FetchContext) {
+    /// Sends the next request, or leaves.
+    private func goOn(_ context: FetchContext) {
         if stage == .moving { converse(context) } else { settle(context) }
     }
 
-    private mutating func settle(_ context: FetchContext) {
+    private func settle(_ context: FetchContext) {
         guard case .leaving(let reason, _) = state, wire.requests.isEmpty else { return }
         exit(reason, context)
     }
 
-    /// The wire is quiet. What the server holds of a cancelled upload is deleted there once the
-    /// fetch is dropped, see ``AbandonedUpload``.
-    private mutating func exit(_ reason: FetchLeaving, _ context: FetchContext) {
+    /// The wire is quiet. The resource of a cancelled upload is deleted at the server once
+    /// the fetch is dropped, see ``AbandonedUpload``.
+    private func exit(_ reason: FetchLeaving, _ context: FetchContext) {
         state = .left(reason)
-        wire.frame.exit(reason, context)
+        frame.exit(reason, context)
     }
 }

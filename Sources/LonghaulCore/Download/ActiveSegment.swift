@@ -27,8 +27,8 @@ package struct ActiveSegment: Hashable, Sendable {
     /// The request asks whether the version of the kept file is still the current one: else a 304
     /// answers nothing.
     package internal(set) var asksForChange = false
-    /// False while its body is held back: its cell still says where it was meant to begin, in a
-    /// version that may be given up by now. What it says then is nothing that was written.
+    /// False while its body is held back: its cell has the intended start, in a version that may
+    /// have been given up. No byte was written there.
     package var isOpen = true
 
     package init(

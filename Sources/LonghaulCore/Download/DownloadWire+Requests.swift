@@ -1,23 +1,24 @@
 internal import LonghaulModel
 
-/// Requests: what is asked next, and how many at a time.
-extension FetchWire {
+/// The next requests, and their number.
+extension DownloadWire {
     /// Sends a request for the first missing bytes, or for the whole from zero.
-    mutating func askNext(_ context: FetchContext) {
+    func askNext(_ context: FetchContext) {
         precondition(segments.isEmpty, "the first request of a round goes out alone")
         // The body of this request may be small, and let in at once: the emptying would lose it.
         if isEmptying { return }
         let ask = frame.bytes.nextAsk(
             fromZero: fromZero, readFrom: maySplit ? frame.target.readFrom : nil,
-            origin: ownMemory(context) ?? context.origin, scheme: ResponseHead.Scheme(of: url))
+            origin: frame.ownMemory(context) ?? context.origin,
+            scheme: ResponseHead.Scheme(of: frame.url))
         send(ask, isParallel: false, context)
     }
 
-    mutating func send(
+    func send(
         _ ask: RangeRequest, isParallel: Bool, to source: String? = nil, _ context: FetchContext
     ) {
-        let url = source ?? url
-        let ask = frame.addressed(ask, to: url)
+        let url = source ?? frame.url
+        let ask = addressed(ask, to: url)
         let key = frame.beginRequest(at: context.now.monotonic)
         assert(!segments.contains { $0.key == key }, "a request has a key of its own")
         segments.append(
@@ -36,15 +37,24 @@ extension FetchWire {
         frame.step.effects.append(.ask(order))
     }
 
-    /// A part may be asked for beside another.
+    /// Parallel range requests are allowed: ranges were answered, or at least promised, and a
+    /// strong validator names the version.
     private var maySplit: Bool {
-        held == nil && fromZero == nil && frame.connections.maySplit(frame.bytes)
-            && ResponseHead.Scheme(of: url) == .http
+        held == nil && fromZero == nil && !rangesRefused && isVersionStrong
+            && (frame.bytes.rangesProven || rangesOffered)
+            && ResponseHead.Scheme(of: frame.url) == .http
     }
 
-    /// Ends the requests that bring other bytes than those that a reader needs next, which are
-    /// asked for alone. Returns whether requests are on their way out.
-    private mutating func followReader(_ context: FetchContext) -> Bool {
+    private var isVersionStrong: Bool { frame.bytes.state.validator?.isStrong == true }
+
+    /// A request that leaves the wire is known to cost no byte.
+    var goesOnWhenAskedAgain: Bool {
+        frame.bytes.rangesProven || rangesOffered && isVersionStrong
+    }
+
+    /// Stops the requests that do not bring the bytes a reader needs next; these are requested
+    /// alone. Returns whether requests are being stopped.
+    private func followReader(_ context: FetchContext) -> Bool {
         guard maySplit, let missing = frame.bytes.nextMissing(from: frame.target.readFrom) else {
             return false
         }
@@ -52,8 +62,8 @@ extension FetchWire {
         return giveUp(where: { !$0.brings(missing.start, soonAt: context.now.monotonic) })
     }
 
-    /// Another connection, where it helps; what is slow is halved again.
-    mutating func split(_ context: FetchContext) {
+    /// Adds connections where they help; a slow range is halved again.
+    func split(_ context: FetchContext) {
         if followReader(context) { return }
         guard let total = frame.bytes.state.bytesTotal, maySplit,
             !giveUpSilent(context), !frame.run.isToPause(at: context.now.wall),
@@ -71,17 +81,26 @@ extension FetchWire {
             total: total, have: frame.bytes.have,
             active: segments.map { $0.asActive(total: total, now: context.now.monotonic) },
             allowed: allowed)
-        // The request that fetches those bytes leaves them once another has proven that it brings
+        // The request that fetches these bytes leaves them once another has proven that it brings
         // them: see `takeOver`.
         let pieces = SegmentPlanner().plan(situation)
         for piece in pieces { start(piece, context) }
-        if pieces.isEmpty, let slow = frame.giveUpSlow(among: segments, total: total, context) {
-            _ = giveUp(where: { $0.key == slow })
-        }
+        if pieces.isEmpty { giveUpSlow(total: total, context) }
     }
 
-    /// Stops requests; what they have written is kept. Returns whether there are any.
-    private mutating func giveUp(where isUseless: (ActiveSegment) -> Bool) -> Bool {
+    /// The rest of a request that crawls goes to another connection, as after silence. The rate of
+    /// a transfer that holds itself back says nothing about its server.
+    private func giveUpSlow(total: Int64, _ context: FetchContext) {
+        guard frame.target.request.options.limitRate == nil, !frame.target.isYielding,
+            frame.ownMemory(context)?.isCooling(at: context.now.wall) != true,
+            let slow = stragglers.giveUpSlow(
+                among: segments, total: total, at: context.now.monotonic)
+        else { return }
+        _ = giveUp(where: { $0.key == slow })
+    }
+
+    /// Stops requests; the bytes they have written are kept. Returns whether there are any.
+    private func giveUp(where isUseless: (ActiveSegment) -> Bool) -> Bool {
         let others = segments.indices.filter { isUseless(segments[$0]) }
         if others.isEmpty { return false }
         for index in others { segments[index].isGivenUp = true }
@@ -89,23 +108,37 @@ extension FetchWire {
         return true
     }
 
-    private mutating func start(_ piece: SegmentPlanner.Start, _ context: FetchContext) {
+    private func start(_ piece: SegmentPlanner.Start, _ context: FetchContext) {
         let range = piece.range
-        let source = frame.leastBusySource(segments.map(\.url), context)
-        if source != url, let ask = frame.askAside(piece, of: source) {
+        let source = sources.leastBusy(segments.map(\.url), context)
+        if source != frame.url, let ask = sources.askAside(piece, of: source) {
             return send(ask, isParallel: true, to: source, context)
         }
         let ask = frame.bytes.ask(
             from: range.lowerBound, to: piece.toEnd ? nil : range.upperBound,
-            origin: ownMemory(context), scheme: .http)
+            origin: frame.ownMemory(context), scheme: .http)
         // Without If-Range two versions could meet in one file.
         guard ask.isConditional,
-            frame.bytes.rangesProven || ownMemory(context)?.ignoresRanges != true
+            frame.bytes.rangesProven || frame.ownMemory(context)?.ignoresRanges != true
         else {
-            frame.connections.rangesRefused = true
+            rangesRefused = true
             return
         }
         send(ask, isParallel: true, context)
+    }
+
+    /// The request in the form for a source.
+    private func addressed(_ ask: RangeRequest, to url: String) -> RangeRequest {
+        var ask = ask
+        ask.isForMirror = url != frame.target.request.url
+        ask.isForNoPage =
+            ask.proof != .nothingHeld && FileNaming.isOfNoPage(frame.target.destination)
+        ask.names = frame.bytes.names(of: frame.target.request)
+        ask.held = frame.bytes.have.prefix
+        if !ask.isForMirror, ask.proof == .restarting(.nothingToProve) {
+            ask.compareWhole(with: frame.bytes.have)
+        }
+        return ask
     }
 
     /// Another sample may lead to another connection.
@@ -114,28 +147,23 @@ extension FetchWire {
         return frame.connections.isTrying(for: frame.target, total: total)
     }
 
-    /// No more than work without it, for a while.
-    mutating func noteRefused(_ segment: ActiveSegment, _ context: FetchContext) {
+    /// For a while, no more requests are sent than work without this one.
+    func noteRefused(_ segment: ActiveSegment, _ context: FetchContext) {
         let working = segments.count { $0.isWriting && $0.key != segment.key }
         frame.connections.refused(
             beside: working, held: frame.bytes.have.count, at: context.now.monotonic)
     }
 
-    mutating func heard(_ index: Int, at now: Instant) {
-        frame.connections.heard(after: now - segments[index].heardAt)
-        segments[index].heardAt = now
-    }
-
-    /// Ends one request that has been silent for too long. Free connections ask for what it has not
-    /// written. The origin is not blamed, and nothing is backed off. Returns whether a request is
-    /// on its way out: until it has ended, what is missing is not known.
-    private mutating func giveUpSilent(_ context: FetchContext) -> Bool {
+    /// Stops a request that has been silent for too long. Free connections request the rest of its
+    /// range. The origin is not blamed, and nothing is backed off. Returns whether a request is
+    /// being stopped: until it has ended, the missing bytes are unknown.
+    private func giveUpSilent(_ context: FetchContext) -> Bool {
         if segments.contains(where: \.isGivenUp) { return true }
-        guard frame.connections.hasEndedWell,
+        guard stragglers.hasEndedWell,
             segments.count < frame.connections.count(for: frame.target, context),
             !frame.run.isToPause(at: context.now.wall),
-            ownMemory(context)?.isCooling(at: context.now.wall) != true,
-            let silent = frame.connections.giveUpSilent(among: segments, at: context.now.monotonic)
+            frame.ownMemory(context)?.isCooling(at: context.now.wall) != true,
+            let silent = stragglers.giveUpSilent(among: segments, at: context.now.monotonic)
         else { return false }
         return giveUp(where: { $0.key == silent })
     }
