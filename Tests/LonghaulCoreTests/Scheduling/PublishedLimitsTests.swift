@@ -8,7 +8,7 @@ import Testing
     struct Row: CustomTestStringConvertible, Sendable {
         var what: String
         var reason: WaitReason.Reason
-        var required: String
+        var required: String?
         var current: String
         var next: Double?
         var isDiscretionary = false
