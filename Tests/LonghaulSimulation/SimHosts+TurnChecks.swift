@@ -155,10 +155,10 @@ extension SimHosts {
         let name = "launch \(order.id.rawValue) of \(order.host)"
         guard let host = ledger.hosts[order.host] else { throw broken("\(name): nobody's") }
         let budget = try tasks?.budget(of: order, host) ?? host.seconds
-        guard order.argv == host.argv, order.budget == budget else {
+        guard order.program.argv == host.argv, order.budget == budget else {
             throw broken("\(name) is \(order), not as \(host) says")
         }
-        if order.resident == nil, obstacles[order.argv[0]] != nil {
+        if order.resident == nil, obstacles[order.program.argv[0]] != nil {
             throw broken("\(name) cannot be run")
         }
         if order.session != nil, isAttached(order.host) {

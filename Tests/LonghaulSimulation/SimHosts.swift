@@ -68,7 +68,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
 
     func prepare(_ order: LaunchOrder) {
         guard world.burn() else { return }
-        if order.job != nil {
+        if order.program.isJob {
             jobs?.order(order)
             // A dead engine may have given the number to another launch, and not recorded it.
             ledger.watched[order.id] = nil
@@ -133,7 +133,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
                 tally.notPrepared += 1
                 return report(.notPrepared(order.id, message: "simulated: no process is left"))
             }
-            if order.job != nil, let jobs { return report(try jobs.prepare(order)) }
+            if order.program.isJob, let jobs { return report(try jobs.prepare(order)) }
             guard let session = order.session else { return try make(order, nil, nil, []) }
             let reader = try HandoverReader(
                 world.clients, session: session, limit: most, now: world.now.wall)
@@ -208,7 +208,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
         try checkBegin(process)
         try tasks?.begin(process)
         ledger.note(handed: process.events, &tally)
-        if obstacles[process.order.argv[0]] != nil {
+        if obstacles[process.order.program.argv[0]] != nil {
             process.deeds = [(now, .exit(127))]
         } else {
             let isPoisoned = poisoned.contains(process.order.eventSession)

@@ -67,7 +67,7 @@ final class SimJobs {
     func askToEnd(_ id: LaunchID) { askedToEnd.insert(id) }
 
     func prepare(_ order: LaunchOrder) throws -> HostReport {
-        guard let job = order.job else { throw hosts.broken("\(order) is no job's") }
+        guard let job = order.program.job else { throw hosts.broken("\(order) is no job's") }
         let tasks = try world.clients.tasks.waiting(order.tasks)
         if tasks.isEmpty { return .nothingToDo(order.id) }
         if let other = runs.values.first(where: { $0.job == order.host && isOpen($0) }) {
@@ -318,10 +318,9 @@ final class SimJobs {
         if hosts.random.happens(0.3) { schedule.windows = windows() }
         request.expiresWhenRequirementIsLost = hosts.random.happens(0.8)
         request.job = schedule
-        var host = HostSettings(argv: ["/bin/\(name)"])
-        host.job = settings
         _ = try world.clients.jobs.add(
-            RegisteredJobs.NewJob(name: name, settings: host, request: request),
+            RegisteredJobs.NewJob(
+                name: name, argv: ["/bin/\(name)"], settings: settings, request: request),
             now: world.now.wall, .utc)
         world.say("jobs: \(name) is \(request), \(schedule), \(settings)")
     }
@@ -350,7 +349,7 @@ final class SimJobs {
             let rows = try world.clients.tasks.find(job.name, host: job.name)
             if rows.isEmpty { continue }
             try world.clients.jobs.setPaused(job.name, false)
-            if job.settings.job?.isOnce != true {
+            if job.program.job?.isOnce != true {
                 try world.clients.tasks.cancel([job.name], host: job.name)
             }
         }

@@ -505,7 +505,7 @@ final class SimTasks {
         }
         func left(_ moment: Timestamp?) -> String { moment.map { "\($0 - now.wall)" } ?? "never" }
         let timing = row.timing
-        return "stored as due in \(left(timing.dueAt)), looked at in \(left(row.readyAt)),"
+        return "stored as due in \(left(timing.dueAt)),"
             + " may begin in \(left(timing.mayBeginAt)), waives in \(left(timing.waivesAt)),"
             + " needs \(row.eligibility)"
     }

@@ -72,7 +72,11 @@ package struct TaskMonth {
         var rest = submitted[...]
         var next: Timestamp?
         var number: Int64 = 0
-        let time = LocalTime(secondsFromUTC: { _ in 0 })
+        var conditions = ConditionSnapshot()
+        conditions.conditions.power = Reading(.external, source: "test", since: Self.start)
+        conditions.conditions.network = Reading(.unmetered, source: "test", since: Self.start)
+        conditions.conditions.isIdle = Reading(true, source: "test", since: Self.start)
+        conditions.conditions.savesPower = Reading(false, source: "test", since: Self.start)
         while let now = [rest.first?.at, next].compactMap({ $0 }).min(),
             now < Self.start + Self.days * 86_400
         {
@@ -83,27 +87,30 @@ package struct TaskMonth {
                     HostSettings(argv: ["/bin/true"], permitted: ["t"]), now: now)
                 _ = try store.tasks.submit(first.request, now: now)
             }
-            var due: [StoredTask] = []
+            var due = 0
             try store.withEngineTransaction(epoch, .relaxed) { tx in
-                let head = try tx.tasks.head(now: now, time) { _ in true }
-                (due, next) = (head.due, head.next)
-                for task in due {
+                let plan = TaskPlan.decide(
+                    try tx.tasks.facts().snapshot, conditions, TaskNews(), now: now)
+                try tx.tasks.apply(plan.changes, now: now)
+                next = plan.outlook.next
+                due = plan.starts.count
+                for start in plan.starts {
                     number += 1
                     var handover = Handover(session: nil, reason: .task, events: nil, count: 0)
-                    handover.tasks = [task.id]
+                    handover.tasks = start.tasks.map(\.id)
                     try tx.launches.begin(
-                        LaunchID(rawValue: number), of: task.host, handover, process: nil,
+                        LaunchID(rawValue: number), of: start.host, handover, process: nil,
                         deadline: now + 30, now: now)
                     try tx.launches.end(
                         LaunchID(rawValue: number), LaunchOutcome(.exited, status: 0),
                         now: now + 1)
                 }
             }
-            if due.isEmpty { continue }
+            if due == 0 { continue }
             // What has run is due again at a moment that this look did not know.
             next = now + 2
             wakeUps += 1 / Self.days
-            launches += Double(due.count) / Self.days
+            launches += Double(due) / Self.days
         }
     }
 

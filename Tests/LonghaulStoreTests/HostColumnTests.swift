@@ -19,17 +19,20 @@ import Testing
             [
                 "name": "'n1'", "argv": quoted(["a2"]), "permitted": quoted(["p3"]),
                 "eventBudget": "4.5", "taskBudget": "5.5", "created": "6", "failures": "7",
-                "retryAt": "8", "urgencyLostUntil": "9", "job": quoted(job),
+                "retryAt": "8", "urgencyLostUntil": "9",
             ])
         let host = try #require(try scratch.store.hosts.find("n1"))
-        #expect(host.name == "n1" && host.settings.argv == ["a2"] && host.failures == 7)
-        #expect(host.settings.permitted == ["p3"] && host.settings.job == job)
-        #expect(host.settings.eventBudget == 4.5 && host.settings.taskBudget == 5.5)
+        #expect(host.name == "n1" && host.failures == 7)
+        let settings = HostSettings(
+            argv: ["a2"], permitted: ["p3"], eventBudget: 4.5, taskBudget: 5.5)
+        #expect(host.program == .host(settings))
         #expect(milliseconds(host.created, host.retryAt, host.urgencyLostUntil) == [6, 8, 9])
         // Failures from before the last reset do not count.
         try scratch.store.access { try $0.run("UPDATE host SET reset = 1") }
         let reset = try #require(try scratch.store.hosts.find("n1"))
         #expect(reset.failures == 0 && reset.retryAt == nil)
+        try scratch.store.access { try $0.run("UPDATE host SET job = ?1", StoredJSON.encode(job)) }
+        #expect(try scratch.store.hosts.find("n1")?.program == .job(argv: ["a2"], job))
     }
 
     @Test func aLaunch() throws {
@@ -93,9 +96,9 @@ import Testing
         let timing = task.timing
         #expect(
             milliseconds(
-                task.expiresAt, task.submittedAt, task.readyAt, timing.dueAt, timing.mayBeginAt,
+                task.expiresAt, task.submittedAt, timing.dueAt, timing.mayBeginAt,
                 timing.waivesAt, timing.window, timing.lastStart, task.writtenAt, task.startedAt)
-                == [5, 6, 8, 9, 10, 11, 12, 13, 17, 20])
+                == [5, 6, 9, 10, 11, 12, 13, 17, 20])
         #expect(timing.failures == 14 && timing.deferrals == 15 && timing.emptyRuns == 16)
         #expect(task.launch?.rawValue == 19 && task.awaits.map(\.rawValue) == [22, 23])
         #expect(task.trigger == FiredTrigger(.battery, at: Timestamp(milliseconds: 18)))
@@ -159,7 +162,7 @@ import Testing
         #expect(settings.host == "h4" && settings.isDiscretionary && !settings.launchEvents)
         #expect(settings.askBeforeStart && settings.launchDelay == 5.5)
 
-        let host = try #require(try scratch.store.hosts.facts().first)
+        let host = try #require(try scratch.store.tasks.facts().snapshot.hosts["h4"])
         #expect(host.name == "h4" && host.obstacle == .removed)
         let session = try #require(host.sessions.first)
         #expect(session.name == "s2" && !session.launchEvents && session.launchDelay == 5.5)

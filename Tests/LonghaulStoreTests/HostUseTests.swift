@@ -39,40 +39,15 @@ import Testing
         _ = try scratch.store.tasks.submit(request, now: now)
     }
 
-    private func head(at hour: Double) throws -> TaskHead {
-        try scratch.turn(epoch) {
-            try $0.tasks.head(now: Self.today + hour * 3600, .utc) { _ in true }
-        }
-    }
-
-    @Test func aRefreshWaitsForTheEvening() throws {
-        try use()
-        try submit("refresh")
-        let morning = try head(at: 8)
-        #expect(morning.due.isEmpty)
-        let next = try #require(morning.next)
-        #expect(next > Self.today + 16 * 3600 && next <= Self.today + 18 * 3600)
-        // It was put off, and nothing else is to be decided until then.
-        #expect(try head(at: 12).next == next)
-        let hour = (next - Self.today) / 3600
-        #expect(try head(at: hour).due.map(\.request.identifier) == ["refresh"])
-    }
-
-    /// The host is launched anyway.
-    @Test func aRefreshBeginsAlongWithOtherWork() throws {
-        try use()
-        try submit("refresh")
-        #expect(try head(at: 8).due.isEmpty)
-        try submit("clean", .processing, repeats: false)
-        let due = try head(at: 8.1).due.map(\.request.identifier)
-        #expect(due.sorted() == ["clean", "refresh"])
+    private func plan(at hour: Double) throws -> TaskPlan {
+        try scratch.decide(epoch, at: Self.today + hour * 3600)
     }
 
     @Test func onlyRefreshesThatCanWaitAreMoved() throws {
         try use()
         try submit("clean", .processing)
         try submit("once", repeats: false)
-        #expect(try head(at: 8).due.map(\.request.identifier).sorted() == ["clean", "once"])
+        #expect(try plan(at: 8).starts.flatMap(\.tasks).count == 2)
     }
 
     /// Nothing is known of a new host; one that was not used since it was made known is refreshed
@@ -81,9 +56,9 @@ import Testing
         try submit("refresh")
         try add("new", at: Self.today)
         try submit("refresh", host: "new")
-        let now = try head(at: 1)
-        #expect(now.due.map(\.host) == ["new"])
-        #expect(try #require(now.next) - Self.today == 86_400)
+        let now = try plan(at: 1)
+        #expect(now.starts.map(\.host) == ["new"])
+        #expect(try #require(now.outlook.next) - Self.today == 86_400)
         let usage = try #require(try scratch.store.hosts.usage(of: "h"))
         #expect(usage.observedSince == .start)
         #expect(usage.lastUse == nil)

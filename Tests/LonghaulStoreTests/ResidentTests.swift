@@ -142,6 +142,6 @@ import Testing
         _ = try end(LaunchOutcome(asked == nil ? .unknown : .expired))
         let wakeUp = try scratch.store.tasks.waiting(for: "h").first { $0.kind == .wakeUp }
         #expect(wakeUp?.isUrgent == isUrgent)
-        #expect(wakeUp?.readyAt == .start + 2)
+        #expect(wakeUp?.timing.dueAt == .start + 2)
     }
 }

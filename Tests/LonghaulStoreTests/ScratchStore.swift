@@ -1,5 +1,6 @@
 import Foundation
 import LonghaulCore
+import LonghaulTestSupport
 import Testing
 
 @testable import LonghaulStore
@@ -48,6 +49,16 @@ final class ScratchStore {
         _ epoch: Epoch, _ body: (borrowing EngineTransaction) throws -> Value
     ) throws -> Value {
         try store.withEngineTransaction(epoch, .durable, body)
+    }
+
+    /// Decides about tasks in conditions that let everything run, and records it.
+    func decide(_ epoch: Epoch, at now: Timestamp) throws -> TaskPlan {
+        try turn(epoch) { tx in
+            let snapshot = try tx.tasks.facts().snapshot
+            let plan = TaskPlan.decide(snapshot, .favourable, TaskNews(), now: now)
+            try tx.tasks.apply(plan.changes, now: now)
+            return plan
+        }
     }
 
     /// Inserts a row of SQL literals.

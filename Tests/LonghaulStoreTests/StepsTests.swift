@@ -90,49 +90,4 @@ import Testing
         let (few, many) = (try cost(20), try cost(200))
         #expect(many < 12 * few, "\(few) steps for 20, \(many) for 200")
     }
-
-    /// Ten requests of one host, and then of a thousand: for a moment, for conditions, for
-    /// triggers.
-    @Test func requestsThatWaitCostADecisionNothing() throws {
-        let scratch = try ScratchStore()
-        let epoch = try scratch.lead()
-        let settings = HostSettings(argv: ["/bin/true"], permitted: (0..<10).map { "t\($0)" })
-        try scratch.store.hosts.add("h", settings, now: .start)
-        for number in 0..<10 {
-            var request = TaskRequest(identifier: "t\(number)", kind: .processing, host: "h")
-            switch number % 5 {
-            case 0: request.earliestBegin = .start + 60
-            case 1: request.requirements.power = true
-            case 2: request.triggers = [.online]
-            case 3: request.triggers = [.power, .resume]
-            default:
-                request.repetition = TaskRepetition(interval: 60)
-                request.earliestBegin = .start + 120
-            }
-            _ = try scratch.store.tasks.submit(request, now: .start)
-        }
-        func cost() throws -> Int {
-            try steps(scratch) {
-                try scratch.turn(epoch) { tx in
-                    let head = try tx.tasks.head(now: .start + 1, .utc) { !$0.interest.power }
-                    #expect(head.due.isEmpty && head.holdsBack)
-                    #expect(head.next == .start + 60)
-                    #expect(Set(head.triggers.all) == [.online, .power, .resume])
-                }
-            }
-        }
-        let few = try cost()
-        try scratch.store.write(.relaxed) { connection in
-            try connection.run(
-                """
-                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
-                INSERT INTO task (host, identifier, kind, definition, triggers, submittedAt, \
-                eligibility, readyAt, dueAt, mayBeginAt, waivesAt, writtenAt) \
-                SELECT 'h' || i, identifier, kind, definition, triggers, submittedAt, eligibility, \
-                readyAt, dueAt, mayBeginAt, waivesAt, writtenAt FROM n, task
-                """)
-        }
-        let many = try cost()
-        #expect(many <= few + 20, "\(few) steps of ten requests, \(many) of ten thousand")
-    }
 }

@@ -24,7 +24,16 @@ import Testing
     }
 
     private func fire(_ triggers: [TaskTrigger], at now: Timestamp) throws {
-        try scratch.turn(epoch) { tx in try tx.standingTasks.fire(triggers, now: now) }
+        try scratch.turn(epoch) { tx in try fire(triggers, at: now, tx) }
+    }
+
+    private func fire(
+        _ triggers: [TaskTrigger], at now: Timestamp, _ tx: borrowing EngineTransaction
+    ) throws {
+        for var task in try tx.tasks.facts().snapshot.tasks {
+            for trigger in triggers { task.fire(trigger, now: now) }
+            try TaskRows(connection: tx.connection).write(task, now: now)
+        }
     }
 
     private func waiting() throws -> StoredTask {
@@ -58,7 +67,7 @@ import Testing
             try fire([.networkChange], at: .start + second)
             #expect(try dueAt() == due)
         }
-        #expect(try head(at: .start + 200).count == 1)
+        #expect(try begun(at: .start + 200) == 1)
     }
 
     /// All that has happened is told, in order, also when a launch that was to tell of it fails.
@@ -70,7 +79,7 @@ import Testing
         #expect(try waiting().trigger?.events == [.networkChange, .online])
         #expect(try waiting().trigger?.at == .start + 12)
         try launch(task, at: .start + 15, LaunchOutcome(.exited, status: 1)) { tx in
-            try tx.standingTasks.fire([.networkChange], now: .start + 16)
+            try fire([.networkChange], at: .start + 16, tx)
         }
         #expect(try waiting().trigger?.events == [.online, .networkChange])
         let run = try #require(try scratch.store.tasks.runs(of: "t", host: "h").first)
@@ -79,13 +88,9 @@ import Testing
 
     // MARK: - Wake-ups
 
-    private func head(at now: Timestamp) throws -> [StoredTask] {
-        var found: [StoredTask] = []
-        let time = LocalTime(secondsFromUTC: { _ in 0 })
-        try scratch.turn(epoch) { tx in
-            found = try tx.tasks.head(now: now, time) { _ in true }.due
-        }
-        return found
+    /// The number of tasks that begin.
+    private func begun(at now: Timestamp) throws -> Int {
+        try scratch.decide(epoch, at: now).starts.reduce(0) { $0 + $1.tasks.count }
     }
 
     @Test(arguments: [(1, 0), (4.9, 0), (7, 2), (9, 4), (10, 5), (60, 5), (nil, 5)])
@@ -93,7 +98,7 @@ import Testing
         let wakeUp = WakeUp(expiresAt: expires.map { .start + $0 })
         try scratch.store.tasks.wake("h", wakeUp, now: .start)
         #expect(try dueAt() == .start + due)
-        #expect(try head(at: .start + due).count == 1)
+        #expect(try begun(at: .start + due) == 1)
     }
 
     /// One that waits is not put off by the next one.
@@ -105,16 +110,17 @@ import Testing
 
     @Test func whatWasDroppedIsRememberedWithWhy() throws {
         let tasks = scratch.store.tasks
-        try tasks.wake("h", WakeUp(identifier: "a", expiresAt: .start + 30), now: .start)
-        #expect(try head(at: .start + 30).isEmpty && tasks.waiting(for: "h").isEmpty)
-        try tasks.wake(
-            "h", WakeUp(identifier: "b", isUrgent: true, expiresAt: .start + 60), now: .start + 40)
-        let waiting = try waiting()
-        try scratch.turn(epoch) { try $0.tasks.putOff(waiting.id, until: .start + 70) }
-        #expect(try head(at: .start + 60).isEmpty)
+        for (number, second) in [30.0, 60].enumerated() {
+            try tasks.wake(
+                "h",
+                WakeUp(
+                    identifier: "\(number)", isUrgent: number == 1, expiresAt: .start + second),
+                now: .start)
+            #expect(try begun(at: .start + second) == 0 && tasks.waiting(for: "h").isEmpty)
+        }
         let ends = try tasks.wakeUpEnds(of: "h")
-        #expect(ends.map(\.identifier) == ["b", "a"])
-        #expect(ends.map(\.obstacle) == [.host, .engine])
+        #expect(ends.map(\.identifier) == ["1", "0"])
+        #expect(ends.map(\.obstacle) == [.engine, .engine])
         #expect(ends.map(\.at) == [.start + 60, .start + 30])
         #expect(ends.allSatisfy { $0.launch == nil } && ends[0].isUrgent)
     }
@@ -134,49 +140,6 @@ import Testing
         #expect(ends.map(\.launch?.rawValue) == Array((3...12).reversed()))
         try scratch.store.hosts.remove("h")
         #expect(try scratch.store.tasks.wakeUpEnds(of: "h").isEmpty)
-    }
-
-    // MARK: - Together
-
-    /// A repeating request of a host of its own, with a window that is open from one moment on and
-    /// due at another.
-    private func window(
-        of host: String, open: Double, due: Double, kind: TaskKind = .processing
-    ) throws {
-        try scratch.store.hosts.add(
-            host, HostSettings(argv: ["/bin/true"], permitted: ["t"]), now: .start)
-        var request = TaskRequest(identifier: "t", kind: kind, host: host)
-        request.repetition = TaskRepetition(interval: 86_400)
-        let task = try scratch.store.tasks.submit(request, now: .start)
-        var timing = task.timing
-        (timing.mayBeginAt, timing.dueAt) = (.start + open, .start + due)
-        try scratch.store.write(.durable) {
-            try TaskRows($0).write(timing, of: task.id, now: .start)
-        }
-    }
-
-    @Test func openWindowsOfOtherHostsGoAlong() throws {
-        try window(of: "due", open: 100, due: 200)
-        try window(of: "open", open: 150, due: 900)
-        try window(of: "late", open: 201, due: 300)
-        #expect(try head(at: .start + 199).isEmpty)
-        #expect(try Set(head(at: .start + 200).map(\.host)) == ["due", "open"])
-    }
-
-    /// What was put off since its host cannot be launched is no reason for others to begin.
-    @Test func aHostThatCannotBeLaunchedTakesNothingAlong() throws {
-        try window(of: "due", open: 100, due: 200)
-        try window(of: "open", open: 150, due: 900)
-        let due = try #require(try scratch.store.tasks.waiting(for: "due").first)
-        try scratch.turn(epoch) { try $0.tasks.putOff(due.id, until: .start + 230) }
-        #expect(try head(at: .start + 230).map(\.host) == ["due"])
-    }
-
-    /// A single request or a wake-up takes along what is of its own host.
-    @Test func whatDoesNotRepeatTakesNothingOfOthersAlong() throws {
-        try window(of: "open", open: 150, due: 900)
-        try scratch.store.tasks.wake("h", WakeUp(isUrgent: true), now: .start + 200)
-        #expect(try head(at: .start + 200).map(\.host) == ["h"])
     }
 
     @Test func anEarliestMomentHolds() throws {
@@ -264,7 +227,7 @@ import Testing
         try scratch.store.hosts.reset("h", now: .start + 2)
         let task = try waiting()
         #expect(task.timing.failures == 0)
-        #expect(task.readyAt == .start + 2 && task.timing.mayBeginAt == .start + 2)
+        #expect(task.timing.dueAt == .start + 2 && task.timing.mayBeginAt == .start + 2)
         // Its preferences do not count for as long as its back-off would have lasted.
         #expect(try #require(task.timing.waivesAt) <= .start + 40)
     }
@@ -300,6 +263,6 @@ import Testing
         request.returnsAfterExpiration = false
         try run(request, .expired(.requirement))
         try scratch.store.hosts.reset("h", now: .start + 2)
-        #expect(try waiting().readyAt == .distantFuture)
+        #expect(try waiting().timing.dueAt == .distantFuture)
     }
 }

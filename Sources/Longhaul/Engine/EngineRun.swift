@@ -270,7 +270,7 @@ struct FailureNotices: Sendable {
         case .transfer, .host, .task: break
         case .job(let name, let failure):
             let job = try? store.jobs.find(name)
-            guard job?.settings.job?.notifies == true else { return }
+            guard job?.program.job?.notifies == true else { return }
             let said = failure.lastLine.map { "\n" + TerminalText.shown($0) } ?? ""
             desktop.show(
                 DesktopNotifier.Notification(

@@ -22,10 +22,10 @@ package struct HostHandover {
             let input = try HostInput(in: loop.home)
             // The command of a job reads nothing.
             let gathered =
-                try order.job == nil ? gather(append: input.append) : gather(append: { _ in })
+                try order.program.isJob ? gather(append: { _ in }) : gather(append: input.append)
             guard let gathered else { return .nothingToDo(order.id) }
-            var program = HostProgram(argv: order.argv, environment: gathered.environment)
-            if let job = order.job {
+            var program = HostProgram(argv: order.program.argv, environment: gathered.environment)
+            if let job = order.program.job {
                 let environment = gathered.environment
                 guard let supervisor = JobSupervisor.program(environment: environment) else {
                     throw LonghaulError(
@@ -175,7 +175,7 @@ enum HostEnvironment {
         _ order: LaunchOrder, _ handover: Handover, _ tasks: [StoredTask], _ directory: String,
         deadline: Timestamp
     ) -> [String: String] {
-        if let job = order.job { return all(order, job, tasks, directory) }
+        if let job = order.program.job { return all(order, job, tasks, directory) }
         var variables = Environment.all()
         for name in ["LONGHAUL_SESSION", "LONGHAUL_TASK", "LONGHAUL_CONDITIONS"] {
             variables[name] = nil

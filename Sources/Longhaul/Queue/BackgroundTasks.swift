@@ -139,11 +139,12 @@ public struct BackgroundTasks: Sendable {
     }
 
     private func checkAvailable(_ host: StoredHost) throws(LonghaulError) {
-        guard let obstacle = queue.machine.obstacle(host.settings.argv[0]) else { return }
+        let program = host.program.argv[0]
+        guard let obstacle = queue.machine.obstacle(program) else { return }
         let why = obstacle == .missing ? "is not there" : "may not be run"
         throw LonghaulError(
             .unavailable,
-            "the host \(host.name) cannot be launched: \(host.settings.argv[0]) \(why);"
+            "the host \(host.name) cannot be launched: \(program) \(why);"
                 + " mend it, or `host add` another program")
     }
 }

@@ -3,7 +3,7 @@ internal import LonghaulCore
 extension HostRecord: ShownRecord {
     package static let fields: [ShownField<HostRecord>] = [
         ShownField("id", "host") { $0.name },
-        ShownField("kind") { $0.settings.job == nil ? "host" : "job" },
+        ShownField("kind") { $0.isJob ? "job" : "host" },
         ShownField("argv") { ShownOutput.arguments($0.settings.argv) },
         ShownField("permitted") { $0.settings.permitted },
         ShownField("eventBudget") {

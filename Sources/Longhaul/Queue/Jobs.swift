@@ -26,17 +26,16 @@ package struct Jobs: Sendable {
     package func add(
         _ name: String?, _ argv: [String], _ settings: JobSettings, _ request: TaskRequest
     ) throws(LonghaulError) -> String {
-        var host = HostSettings(argv: argv)
-        host.job = settings
         var request = request
         request.identifier = name ?? "job"
-        try host.check(as: request.identifier)
+        try HostSettings(argv: argv).check(as: request.identifier)
         if request.job?.daily != nil || request.job?.windows != nil {
             request.job?.timeZone = try ZoneFiles.ofCaller()
         }
         if let defect = request.defect { throw LonghaulError(.invalidRequest, defect) }
         let name = try store.jobs.add(
-            RegisteredJobs.NewJob(name: name, settings: host, request: request),
+            RegisteredJobs.NewJob(
+                name: name, argv: argv, settings: settings, request: request),
             now: queue.now, time)
         WakeChannel.poke(queue.directory)
         return name
@@ -66,8 +65,8 @@ package struct Jobs: Sendable {
     ) throws(LonghaulError) -> JobRecord {
         let tasks = try store.tasks.find(job.name, host: job.name)
         var record = JobRecord(
-            name: job.name, argv: job.settings.argv,
-            settings: job.settings.job ?? JobSettings(directory: "/", environment: [:]),
+            name: job.name, argv: job.program.argv,
+            settings: job.program.job ?? JobSettings(directory: "/", environment: [:]),
             state: .ended, forecast: Forecast(text: "it has ended"))
         guard let task = tasks.first else {
             record.runs = try store.tasks.runs(of: job.name, host: job.name)

@@ -54,10 +54,3 @@ extension LaunchedProcess {
         bootID == machine.bootID ?? "" && identity.isAlive
     }
 }
-
-extension Machine {
-    /// True if a process accepts the host's launches.
-    func hasResident(of host: String, in store: Store) throws(LonghaulError) -> Bool {
-        try store.residents.all(of: host).contains { $0.process.isAlive(on: self) }
-    }
-}

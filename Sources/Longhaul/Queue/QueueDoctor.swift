@@ -66,10 +66,10 @@ enum QueueDoctor {
             let first = failing.first
         else { return nil }
         let names = failing.map { host in
-            let count = host.settings.job == nil ? "\(host.failures) in a row" : "a job"
+            let count = host.program.isJob ? "a job" : "\(host.failures) in a row"
             return "\(TerminalText.shown(host.name)) (\(count))"
         }
-        let command = first.settings.job == nil ? "host show" : "job log"
+        let command = first.program.isJob ? "job log" : "host show"
         return DoctorFinding(
             check: "hosts", ok: false,
             detail: "\(failing.count) failed when last launched: \(names.joined(separator: ", "))",

@@ -8,6 +8,8 @@ public struct HostRecord: Sendable {
     public var name: String
     /// The host's program, budgets and permitted tasks.
     public var settings: HostSettings
+    /// The host is a job.
+    package var isJob = false
     /// When it was first made known.
     public var createdAt: Timestamp
     /// State of the host: whether it is started, and when.
@@ -79,7 +81,7 @@ extension TransferQueue {
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func hosts() throws(LonghaulError) -> [HostRecord] {
-        try HostReader(queue: self).records(try store.hosts.all(), launches: 1)
+        try TaskReader(self).records(try store.hosts.all(), launches: 1)
     }
 
     /// Finds a host by name, with its last launches; `nil` if unknown.
@@ -87,9 +89,9 @@ extension TransferQueue {
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func host(_ name: String) throws(LonghaulError) -> HostRecord? {
         guard let host = try store.hosts.find(name) else { return nil }
-        let kept = Limits.launchesKept
-        var record = try HostReader(queue: self).records([host], launches: kept).first
-        record?.wakeUps = try TaskReader(self).wakeUps(of: host)
+        let reader = try TaskReader(self)
+        var record = try reader.records([host], launches: Limits.launchesKept).first
+        record?.wakeUps = try reader.wakeUps(of: host)
         return record
     }
 
@@ -136,45 +138,25 @@ extension TransferQueue {
     }
 }
 
-/// Host records from the store, the locks of the state directory and the programs themselves.
-private struct HostReader {
-    let queue: TransferQueue
-
-    func records(
+extension TaskReader {
+    /// - Parameter limit: The launches of each.
+    fileprivate func records(
         _ hosts: [StoredHost], launches limit: Int
     ) throws(LonghaulError) -> [HostRecord] {
-        let facts = try queue.store.hosts.facts()
-        let hasEngine = queue.isEngineRunning
-        let tasks = try queue.store.tasks.isEmpty() ? nil : TaskReader(queue)
-        var records: [HostRecord] = []
-        for host in hosts {
-            let launches = try queue.store.hosts.launches(of: host.name, limit: limit)
-            var known = facts.first { $0.name == host.name } ?? HostFacts(name: host.name)
-            known.isBusy = hasEngine && launches.first.map { $0.endedAt == nil } ?? false
-            known.isAttached = HostLock.isHeld(host.name, in: queue.directory)
-            known.hasResident = try queue.machine.hasResident(of: host.name, in: queue.store)
-            known.obstacle = host.settings.obstacle(on: queue.machine)
-            known.failures = host.failures
-            known.retryAt = host.retryAt
-            let due = try tasks?.due(of: host)
-            known.tasks = due?.tasks ?? []
-            let state = LaunchPolicy.state(of: known, now: queue.now)
-            var record = HostRecord(host, state, launches)
-            record.nextLaunch = record.nextLaunch ?? due?.next
+        try hosts.map { host throws(LonghaulError) in
+            let (known, next) = plan.facts(of: host.name)
+            var record = HostRecord(
+                host, LaunchPolicy.state(of: known, now: queue.now),
+                try queue.store.hosts.launches(of: host.name, limit: limit))
+            record.nextLaunch = record.nextLaunch ?? next
             record.obstacle = known.obstacle
             record.urgencyLostUntil = host.urgencyLostUntil.flatMap { $0 > queue.now ? $0 : nil }
-            records.append(record)
+            return record
         }
-        return records
     }
 }
 
 extension HostSettings {
-    /// The reason why the program cannot be run. The command of a job is run anyway, and fails.
-    func obstacle(on machine: Machine) -> LaunchObstacle? {
-        job == nil ? machine.obstacle(argv[0]) : nil
-    }
-
     /// - Throws: `invalidRequest`.
     func check(as name: String) throws(LonghaulError) {
         try Self.check(host: name)
@@ -243,7 +225,8 @@ extension HostRecord {
         case .blocked: next = nil
         }
         self.init(
-            name: host.name, settings: host.settings, createdAt: host.created, state: state,
+            name: host.name, settings: host.program.settings, isJob: host.program.isJob,
+            createdAt: host.created, state: state,
             failures: host.failures, nextLaunch: next,
             launches: launches.map { LaunchRecord($0) })
     }

@@ -116,8 +116,8 @@ private struct StatusReader {
             engine: engine, counts: counts, hostsFailed: failing.count,
             bytesPerSecond: rates.reduce(0, +),
             nextWake: engine == nil ? nil : try nextWake(info.nextWake))
-        status.failingJobs = failing.filter { $0.settings.job != nil }.map(\.name)
-        status.failingHosts = failing.filter { $0.settings.job == nil }.map(\.name)
+        status.failingJobs = failing.filter(\.program.isJob).map(\.name)
+        status.failingHosts = failing.filter { !$0.program.isJob }.map(\.name)
         return status
     }
 

@@ -41,8 +41,7 @@ extension TaskReader {
     func wakeUps(of host: StoredHost) throws(LonghaulError) -> [WakeUpRecord] {
         var records: [WakeUpRecord] = []
         for task in try queue.store.tasks.waiting(for: host.name) where task.kind == .wakeUp {
-            let hasUrgency = host.urgencyLostUntil.map { $0 <= queue.now } ?? true
-            let waiting = try record(task, isUrgent: task.isUrgent && hasUrgency)
+            let waiting = try record(task)
             let identifier = task.request.identifier
             records.append(
                 WakeUpRecord(

@@ -30,7 +30,7 @@ struct HostText {
             TextLine.table(of: host, moment: time.full) + [
                 TextLine(1, "program", program(settings)), TextLine(1, "state", state(host.state)),
             ]
-        if settings.job == nil {
+        if !host.isJob {
             lines += [
                 TextLine(
                     3, "budgets",

@@ -9,8 +9,7 @@ struct KeptLaunch {
     let resident: ResidentID?
     /// Seconds.
     let budget: Double
-    /// The settings of a job's command; `nil` = a host.
-    var job: JobSettings?
+    let program: LaunchedProgram
     /// When it is asked to end, and then when it is killed; `nil` = it has not begun.
     var endsAt: Instant?
     var isExpired = false
@@ -33,7 +32,7 @@ struct KeptLaunch {
     /// What a resident process uses is not measured, since it does other work, too; nor what a job
     /// uses, which may compute.
     mutating func watchProcessor(from now: Instant) {
-        if budget > Limits.processorSeconds, resident == nil, job == nil {
+        if budget > Limits.processorSeconds, resident == nil, !program.isJob {
             processor.sampleAt = now
         }
     }
@@ -52,13 +51,13 @@ struct KeptLaunch {
     /// The conditions that the launch depends on. A task that does not expire when they are lost is
     /// told of it: its process reads what this engine has published.
     var interest: ConditionNeeds {
-        let sleep = ConditionNeeds(power: job?.inhibitsSleep == .onPower)
+        let sleep = ConditionNeeds(power: program.job?.inhibitsSleep == .onPower)
         return tasks.reduce(sleep) { $0.union($1.required.interest) }
     }
 
     /// True if its run keeps the machine awake.
     func keepsAwake(in conditions: Conditions) -> Bool {
-        endsAt != nil && job?.inhibitsSleep.holds(in: conditions) ?? false
+        endsAt != nil && program.job?.inhibitsSleep.holds(in: conditions) ?? false
     }
 
     /// The launch knows that it is to end. A resident process is told in the store.
@@ -66,7 +65,8 @@ struct KeptLaunch {
 
     /// Seconds from the request to end to the kill. The supervisor of a job kills first.
     var grace: Double {
-        job.map { $0.graceSeconds + Limits.jobSupervisorSeconds } ?? Limits.launchGraceSeconds
+        program.job.map { $0.graceSeconds + Limits.jobSupervisorSeconds }
+            ?? Limits.launchGraceSeconds
     }
 
     /// The engine before has asked a resident process to end it.

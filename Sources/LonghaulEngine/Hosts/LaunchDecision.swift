@@ -1,134 +1,47 @@
 package import LonghaulCore
 internal import LonghaulStore
 
-/// Decisions about hosts from one snapshot. Pure: the same facts give the same launches.
+/// A decision about hosts and tasks, and what it was made from.
 struct LaunchDecision {
-    /// Processes to be made; none has begun.
-    var orders: [LaunchOrder] = []
-    /// When the next host is due; an engine with nothing else to do waits for it.
-    var nextLaunch: Timestamp?
-    /// When to decide again although nothing happens.
-    var nextCheck: Timestamp?
-    /// Tasks whose hosts cannot be launched before these moments.
-    var putOff: [(TaskID, until: Timestamp)] = []
+    let plan: TaskPlan
+    private let hosts: [String: StoredHost]
+    private let residents: [String: StoredResident]
 
-    /// - Parameter lastID: Launches get their numbers before they are recorded.
-    static func decide(
-        _ snapshot: HostSnapshot, after lastID: LaunchID, now: Timestamp
-    ) -> LaunchDecision {
-        let plan = LaunchPolicy.plan(snapshot.facts, now: now)
-        var decision = LaunchDecision()
-        decision.putOff(snapshot.facts, plan.states, now: now)
-        var last = lastID
-        var placesLeft = snapshot.placesForTasks
-        for due in plan.due {
-            guard let settings = snapshot.settings[due.host] else { continue }
-            // What a client asks for now is not held up by what it may be there to end.
-            if due.session == nil, !due.tasks.contains(where: \.isUrgent) {
-                // The others are decided about when a launch has ended.
-                if placesLeft <= 0 { continue }
-                placesLeft -= 1
-            }
-            last = LaunchID(rawValue: last.rawValue + 1)
-            decision.orders.append(
-                LaunchOrder(
-                    id: last, host: due.host, argv: settings.argv,
-                    resident: snapshot.residents[due.host], session: due.session,
-                    tasks: due.tasks.map(\.id), reason: due.reason,
-                    budget: settings.budget(of: due), job: settings.job))
-        }
-        decision.nextLaunch = [plan.next, snapshot.nextTask].compactMap { $0 }.min()
-        let check = snapshot.areSomeUnreported ? now + Limits.hostCheckSeconds : nil
-        decision.nextCheck = [decision.nextLaunch, check].compactMap { $0 }.min()
-        return decision
-    }
-
-    /// Puts hosts off that cannot be launched now, so that they are not read in each turn.
-    private mutating func putOff(
-        _ hosts: [HostFacts], _ states: [String: HostState], now: Timestamp
+    /// - Parameter running: The hosts of launches, and how many of these are for tasks alone.
+    init(
+        _ facts: TaskFacts, _ port: any HostPort, running: (hosts: Set<String>, forTasks: Int),
+        _ conditions: ConditionSnapshot, _ news: TaskNews, now: Timestamp
     ) {
-        for host in hosts where !host.tasks.isEmpty {
-            switch states[host.name] {
-            case .idle, .attached, .due, nil: break
-            case .delayed(let at): putOff += host.tasks.map { ($0.id, at) }
-            case .running, .blocked:
-                putOff += host.tasks.map { ($0.id, now + Limits.hostCheckSeconds) }
-            }
+        var facts = facts
+        residents = facts.complete(
+            isBusy: running.hosts.contains, isAttached: port.isAttached, obstacle: port.obstacle,
+            isAlive: port.isAlive)
+        facts.snapshot.placesForTasks = Limits.taskLaunchesAtOnce - running.forTasks
+        hosts = facts.hosts
+        plan = TaskPlan.decide(facts.snapshot, conditions, news, now: now)
+    }
+
+    /// Processes to be made; none has begun.
+    ///
+    /// - Parameter last: Launches get their numbers before they are recorded.
+    func orders(after last: LaunchID) -> [LaunchOrder] {
+        zip(1..., plan.starts).compactMap { offset, due -> LaunchOrder? in
+            guard let program = hosts[due.host]?.program else { return nil }
+            return LaunchOrder(
+                id: LaunchID(rawValue: last.rawValue + Int64(offset)), host: due.host,
+                program: program, resident: residents[due.host], session: due.session,
+                tasks: due.tasks.map(\.id), reason: due.reason, budget: program.budget(of: due))
         }
     }
-}
 
-extension HostSettings {
-    /// The longest of all that a launch carries.
-    fileprivate func budget(of due: LaunchPolicy.Due) -> Double {
-        if let job { return job.budget }
-        let short = eventBudget ?? HostSettings.defaultEventBudget
-        guard due.tasks.contains(where: { $0.kind == .processing }) else { return short }
-        let long = taskBudget ?? HostSettings.defaultTaskBudget
-        let isMixed = due.session != nil || due.tasks.contains { $0.kind != .processing }
-        return isMixed ? max(short, long) : long
-    }
-}
-
-/// The hosts that have something waiting, and all that decides about them.
-struct HostSnapshot {
-    var facts: [HostFacts] = []
-    var settings: [String: HostSettings] = [:]
-    /// The processes that take what is due, of hosts that have such.
-    var residents: [String: StoredResident] = [:]
-    /// Some of them change without a report.
-    var areSomeUnreported = false
-    /// Launches for tasks that may begin now.
-    var placesForTasks = 0
-    /// When the next task is due.
-    var nextTask: Timestamp?
-
-    static func load(
-        from store: Store, _ port: any HostPort, tasks: [StoredTask], now: Timestamp,
-        isBusy: (String) -> Bool
-    ) throws(LonghaulError) -> HostSnapshot {
-        var snapshot = HostSnapshot()
-        snapshot.facts = try store.hosts.facts()
-        var places: [String: Int] = [:]
-        for (index, host) in snapshot.facts.enumerated() { places[host.name] = index }
-        var known: [String: StoredHost] = [:]
-        for task in tasks {
-            if known[task.host] == nil { known[task.host] = try store.hosts.find(task.host) }
-            let host = known[task.host]
-            if places[task.host] == nil {
-                var facts = HostFacts(name: task.host)
-                facts.failures = host?.failures ?? 0
-                facts.retryAt = host?.retryAt
-                if host == nil { facts.obstacle = .removed }
-                places[task.host] = snapshot.facts.count
-                snapshot.facts.append(facts)
-            }
-            guard let place = places[task.host] else { continue }
-            let hasUrgency = host?.urgencyLostUntil.map { $0 <= now } ?? true
-            let isUrgent = task.isSimulated || task.isUrgent && hasUrgency
-            snapshot.facts[place].tasks.append(
-                DueTask(id: task.id, kind: task.kind, isUrgent: isUrgent))
+    /// When to decide again although nothing happens: some states change without a report.
+    func nextCheck(now: Timestamp) -> Timestamp? {
+        let areSomeUnreported = plan.hosts.values.contains { host in
+            (host.isAttached || host.obstacle != nil)
+                && !(host.sessions.isEmpty && host.tasks.isEmpty)
         }
-        for index in snapshot.facts.indices {
-            let name = snapshot.facts[index].name
-            snapshot.facts[index].isBusy = isBusy(name)
-            guard let host = try store.hosts.find(name) else { continue }
-            snapshot.settings[name] = host.settings
-            if host.settings.job != nil {
-                // A command takes no events, and one that is missing fails when it is run.
-                snapshot.facts[index].sessions = []
-                continue
-            }
-            let obstacle = port.obstacle(host.settings.argv[0])
-            let isAttached = port.isAttached(name)
-            snapshot.facts[index].obstacle = obstacle
-            snapshot.facts[index].isAttached = isAttached
-            let residents = try store.residents.all(of: name)
-            snapshot.residents[name] = residents.first(where: port.isAlive)
-            snapshot.facts[index].hasResident = snapshot.residents[name] != nil
-            if isAttached || obstacle != nil { snapshot.areSomeUnreported = true }
-        }
-        return snapshot
+        let check = areSomeUnreported ? now + Limits.hostCheckSeconds : nil
+        return [plan.outlook.next, check].compactMap { $0 }.min()
     }
 }
 

@@ -19,19 +19,21 @@ struct Launches {
     private var launches: [LaunchID: KeptLaunch] = [:]
     /// Reports that are not recorded yet, in their order.
     private var reports: [HostReport] = []
-    private var decision = LaunchDecision()
+    /// From the last decision.
+    private var outlook = TaskPlan.Outlook()
+    /// When to decide again although nothing happens.
+    private var nextCheck: Timestamp?
     /// The store could not be written.
     private var retryAt: Instant?
     private var lastID = LaunchID(rawValue: 0)
     private var lastDecision: Moment?
-    private var tasks: PendingTasks
+    private var machine = MachineMemory()
     private var residents: ResidentLaunches { ResidentLaunches(writer) }
 
     init(_ writer: StoreWriter, _ port: any HostPort, _ time: LocalTime) {
         self.writer = writer
         self.port = port
         self.time = time
-        tasks = PendingTasks(writer)
     }
 
     /// Work of a turn after its hosts.
@@ -46,20 +48,15 @@ struct Launches {
 
     /// The machine has slept, or something was mounted.
     mutating func replace(_ facts: MachineFacts) {
-        tasks.replace(facts)
+        machine.facts = facts
         isStale = true
     }
 
     /// - Parameter hasTransfers: Some are on the wire: when the first of them begins, tasks whose
     ///   window is open go along.
     mutating func follow(hasTransfers: Bool) {
-        if !hasTransfers { return tasks.transfersEnd() }
-        if tasks.transfersBegin() { isStale = true }
-    }
-
-    mutating func conditionsChanged() {
-        tasks.conditionsChanged()
-        isStale = true
+        if !hasTransfers { return machine.transfersEnd() }
+        if machine.transfersBegin() { isStale = true }
     }
 
     /// - Parameters:
@@ -87,8 +84,8 @@ struct Launches {
             }
             // A requirement may have gone while a process was made.
             expireTasks(conditions, now: now)
-            if tasks.hasOtherZones(conditions.time) { isStale = true }
-            let isDue = decision.nextCheck.map { $0 <= now.wall } ?? false
+            if machine.hasOtherZones(conditions.time) { isStale = true }
+            let isDue = nextCheck.map { $0 <= now.wall } ?? false
             if isStale || isDue, !isPending, !outcome.mayHaveIntents {
                 try decide(conditions, isLeaving: isLeaving, now: now)
             }
@@ -105,56 +102,45 @@ struct Launches {
         _ conditions: ConditionSnapshot, isLeaving: Bool, now: Moment
     ) throws(LonghaulError) {
         isStale = false
-        decision = LaunchDecision()
+        outlook.next = nil
+        nextCheck = nil
         if isLeaving { return }
-        let version = try writer.store.dataVersion()
         let clockWentBack = lastDecision.map { now.isSetBack(since: $0) } ?? false
-        let due = try tasks.load(conditions, clockWentBack: clockWentBack, now: now)
+        let news = machine.news(conditions, clockWentBack: clockWentBack, now: now)
+        let running = (
+            hosts: Set(launches.values.map(\.host)),
+            forTasks: launches.values.count { $0.session == nil }
+        )
+        func decide(_ facts: TaskFacts) -> LaunchDecision {
+            LaunchDecision(facts, port, running: running, conditions, news, now: now.wall)
+        }
+        var decision = decide(try writer.store.tasks.facts())
+        if decision.plan.hasWrites {
+            // Clients may have changed the rows.
+            try writer.transaction(.relaxed) { tx in
+                decision = decide(try tx.tasks.facts())
+                try tx.tasks.apply(decision.plan.changes, now: now.wall)
+            }
+        }
+        machine.remember(conditions, now: now)
         // The effects of a clock that was set back have been recorded by now.
         lastDecision = now
-        var snapshot = try HostSnapshot.load(
-            from: writer.store, port, tasks: due, now: now.wall, isBusy: isBusy)
-        snapshot.nextTask = tasks.head.isCut ? now.wall : tasks.head.next
-        snapshot.placesForTasks =
-            Limits.taskLaunchesAtOnce - launches.values.count { $0.session == nil }
-        try expireSimulated(now: now)
-        if snapshot.facts.isEmpty {
-            decision.nextLaunch = snapshot.nextTask
-            decision.nextCheck = snapshot.nextTask
-            return
+        outlook = decision.plan.outlook
+        nextCheck = decision.nextCheck(now: now.wall)
+        // They stand until the launch ends: an engine that adopts it asks again.
+        for (id, reason) in decision.plan.expirations where launches[id]?.endsAt != nil {
+            expire(id, reason, now: now)
         }
-        decision = LaunchDecision.decide(snapshot, after: lastID, now: now.wall)
-        try writePutOff(since: version)
-        for order in decision.orders {
+        for order in decision.orders(after: lastID) {
             lastID = order.id
             var launch = KeptLaunch(
                 host: order.host, session: order.session, resident: order.resident?.id,
-                budget: order.budget, job: order.job)
-            launch.requested = tasks.requested.intersection(order.tasks)
+                budget: order.budget, program: order.program)
+            launch.requested = decision.plan.requested.intersection(order.tasks)
             let before = launches.updateValue(launch, forKey: order.id)
             precondition(before == nil, "a launch has a number of its own")
             port.prepare(order)
         }
-        decision.orders = []
-    }
-
-    private func isBusy(_ host: String) -> Bool {
-        launches.values.contains { $0.host == host }
-    }
-
-    /// Puts off the tasks of hosts that cannot be launched. What a client has changed since the
-    /// facts were read may be what such a host waits for: then the next turn decides again.
-    private mutating func writePutOff(since version: Int64) throws(LonghaulError) {
-        if decision.putOff.isEmpty { return }
-        let putOff = decision.putOff
-        var isOutdated = false
-        try writer.transaction(.relaxed) { tx in
-            isOutdated = try !tx.isUnchanged(since: version)
-            if isOutdated { return }
-            for (id, until) in putOff { try tx.tasks.putOff(id, until: until) }
-        }
-        isStale = isStale || isOutdated
-        decision.putOff = []
     }
 
     // MARK: - Expiration
@@ -191,18 +177,6 @@ struct Launches {
         port.end(id, killing: false)
     }
 
-    /// Expirations that a client has asked for. They stand until the launch ends: an engine that
-    /// adopts it asks again.
-    private mutating func expireSimulated(now: Moment) throws(LonghaulError) {
-        guard !launches.isEmpty, try !writer.store.tasks.isEmpty() else { return }
-        var requested: [StoredTask] = []
-        try writer.transaction(.relaxed) { tx in requested = try tx.tasks.simulated() }
-        for task in requested {
-            guard let id = task.launch, launches[id]?.endsAt != nil else { continue }
-            expire(id, task.isCancelled ? .cancelled : .simulated, now: now)
-        }
-    }
-
     private mutating func endOverdue(now: Moment) {
         for id in launches.keys.sorted() {
             guard var launch = launches[id], let ends = launch.endsAt, ends <= now.monotonic,
@@ -235,7 +209,7 @@ struct Launches {
         _ report: HostReport, isLeaving: Bool, _ outcome: inout Outcome, now: Moment
     ) throws(LonghaulError) {
         switch report {
-        case .attachments: try release()
+        case .attachments: break
         case .result(let id, let task, let result): try record(result, of: task, id, now: now)
         case .nothingToDo(let id): launches[id] = nil
         case .notPrepared(let id, let message):
@@ -259,12 +233,6 @@ struct Launches {
         isStale = true
     }
 
-    /// A host may be launched again that was attached.
-    private func release() throws(LonghaulError) {
-        if try writer.store.tasks.isEmpty() { return }
-        try writer.transaction(.relaxed) { tx in try tx.tasks.releaseAll() }
-    }
-
     private mutating func record(
         _ result: TaskResult, of task: String, _ id: LaunchID, now: Moment
     ) throws(LonghaulError) {
@@ -283,7 +251,6 @@ struct Launches {
         _ output: String, now: Moment
     ) throws(LonghaulError) {
         var outcome = LaunchOutcome(ending, status: exit, output: output)
-        outcome.isOfJob = launch.job != nil
         if outcome.isSuccess {
             if launch.hasLostAnswers { (outcome.ending, outcome.status) = (.unknown, nil) }
         } else if launch.wasAskedToEnd {
@@ -293,8 +260,8 @@ struct Launches {
             outcome.expiration = launch.expiration ?? .time
         }
         let used =
-            launch.job == nil
-            ? launch.processor.monitor.used : port.processorSeconds(of: id) ?? 0
+            launch.program.isJob
+            ? port.processorSeconds(of: id) ?? 0 : launch.processor.monitor.used
         outcome.processorSeconds = used > 0 ? used : nil
         try writer.transaction(.durable) { tx in
             outcome = try tx.launches.end(
@@ -313,7 +280,7 @@ struct Launches {
         let failure = LaunchFailure(
             ending: outcome.ending, status: outcome.status, expiration: outcome.expiration,
             output: outcome.output)
-        if launch.job != nil {
+        if launch.program.isJob {
             onFailure?(.job(launch.host, failure))
             return
         }
@@ -403,7 +370,8 @@ struct Launches {
                 var kept = KeptLaunch(
                     host: launch.host, session: launch.session, resident: launch.resident,
                     budget: launch.deadline - launch.startedAt,
-                    job: try writer.store.hosts.find(launch.host)?.settings.job)
+                    program: try writer.store.hosts.find(launch.host)?.program
+                        ?? .host(HostSettings(argv: [])))
                 var tasks: [StoredTask] = []
                 var isRequested = false
                 try writer.transaction(.relaxed) { tx in
@@ -431,22 +399,22 @@ struct Launches {
             hasEnded(id) ? [] : launch.moments(now: now, time)
         }.min()
         if let retryAt = writer.retryAt ?? retryAt { return min(retryAt, end ?? retryAt) }
-        let check = decision.nextCheck.map { now.monotonic + max(0, $0 - now.wall) }
+        let check = nextCheck.map { now.monotonic + max(0, $0 - now.wall) }
         return [check, end].compactMap { $0 }.min()
     }
 
     func outlook(in conditions: Conditions) -> HostOutlook {
         HostOutlook(
             isBusy: !launches.isEmpty,
-            isBusyWithHosts: launches.values.contains { $0.job == nil },
-            nextLaunch: decision.nextLaunch,
-            hasPendingTasks: tasks.head.hasPending, triggers: tasks.head.triggers,
+            isBusyWithHosts: launches.values.contains { !$0.program.isJob },
+            nextLaunch: outlook.next, hasPendingTasks: outlook.hasPending,
+            triggers: outlook.triggers,
             interest: interest,
             keepsAwake: launches.values.contains { $0.keepsAwake(in: conditions) })
     }
 
     /// The conditions that waiting and running tasks depend on.
     var interest: ConditionNeeds {
-        launches.values.reduce(tasks.head.interest) { $0.union($1.interest) }
+        launches.values.reduce(outlook.interest) { $0.union($1.interest) }
     }
 }

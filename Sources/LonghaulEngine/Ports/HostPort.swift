@@ -51,7 +51,7 @@ package protocol HostPort: Sendable {
 package struct LaunchOrder: Hashable, Sendable {
     package var id: LaunchID
     package var host: String
-    package var argv: [String]
+    package var program: LaunchedProgram
     /// The process that it is handed to; `nil` = one is made.
     package var resident: StoredResident?
     /// `nil` = no events are handed over.
@@ -61,16 +61,15 @@ package struct LaunchOrder: Hashable, Sendable {
     package var reason: LaunchReason
     /// Seconds.
     package var budget: Double
-    /// The settings of a job's command; `nil` = the program of a host.
-    package var job: JobSettings?
 }
 
 extension LaunchOrder {
     /// Creates the order for the handover of a launch that has begun.
     package init(_ launch: StoredLaunch) {
         self.init(
-            id: launch.id, host: launch.host, argv: [], session: launch.session,
-            reason: launch.reason, budget: launch.deadline - launch.startedAt)
+            id: launch.id, host: launch.host, program: .host(HostSettings(argv: [])),
+            session: launch.session, reason: launch.reason,
+            budget: launch.deadline - launch.startedAt)
     }
 }
 

@@ -139,7 +139,7 @@ package final class Engine {
         }
         schedule.mustPublish = true
         schedule.needsPlan = true
-        launches.conditionsChanged()
+        launches.markStale()
     }
 
     /// Every fetch leaves the wire, checkpointed. Turns continue until ``TurnOutcome/isQuiet``.

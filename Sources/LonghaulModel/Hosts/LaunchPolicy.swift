@@ -12,6 +12,8 @@ package struct HostFacts: Hashable, Sendable {
     package var failures = 0
     /// Earliest next launch after a failure.
     package var retryAt: Timestamp?
+    /// Urgent wake-ups wait like others until then.
+    package var urgencyLostUntil: Timestamp?
     /// Sessions of the host that have something for it.
     package var sessions: [WaitingSession] = []
     /// Tasks and wake-ups of the host that may begin now.
@@ -19,6 +21,12 @@ package struct HostFacts: Hashable, Sendable {
 
     package init(name: String) {
         self.name = name
+    }
+
+    /// A host that is not known.
+    package init(removed name: String) {
+        self.name = name
+        obstacle = .removed
     }
 }
 

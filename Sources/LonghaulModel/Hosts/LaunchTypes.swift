@@ -106,8 +106,6 @@ public struct HostSettings: Hashable, Sendable {
     public var eventBudget: Double?
     /// Seconds that a launch for processing tasks may take; `nil` = ``defaultTaskBudget``.
     public var taskBudget: Double?
-    /// The settings of a job's command; `nil` = a host.
-    package var job: JobSettings?
 
     /// 30 seconds.
     public static let defaultEventBudget: Double = 30
@@ -124,46 +122,6 @@ public struct HostSettings: Hashable, Sendable {
         self.eventBudget = eventBudget
         self.taskBudget = taskBudget
     }
-}
-
-/// The settings of a job's command: what a job is beyond a host.
-package struct JobSettings: Hashable, Codable, Sendable {
-    /// The working directory of the command; absolute.
-    package var directory: String
-    /// The variables of the command, without those that name the job and the run.
-    package var environment: [String: String]
-    /// Variables of the login in which the job was made, for an engine that runs in none. Another
-    /// login has others.
-    package var loginVariables: [String: String]?
-    /// 0 = the usual priority of processor and disk; 1…19 = a lower one, and the disk only when
-    /// nobody else uses it.
-    package var nice = 10
-    /// Seconds from SIGTERM to SIGKILL.
-    package var graceSeconds: Double = 30
-    /// A run is asked to end after so many seconds; `nil` = never.
-    package var maxSeconds: Double?
-    /// The job runs once; `false` = `job add` made it, and it stays.
-    package var isOnce = false
-    /// When a run keeps a machine from going to sleep that nobody uses.
-    package var inhibitsSleep = SleepInhibition.off
-    /// A run that fails is told on the desktop of the user.
-    package var notifies = false
-
-    package init(directory: String, environment: [String: String]) {
-        self.directory = directory
-        self.environment = environment
-    }
-
-    /// The seconds after which a run is asked to end.
-    package var budget: Double { maxSeconds ?? Limits.endlessLaunchSeconds }
-}
-
-/// When a run of a job keeps the machine awake. The text is stored and printed.
-package enum SleepInhibition: String, Codable, Sendable, CaseIterable {
-    case off
-    case on
-    /// While there is external power.
-    case onPower = "on-power"
 }
 
 /// Settings for all transfers of a session, and the host that is told of them.

@@ -21,8 +21,6 @@ extension Limits {
     package static let taskSettleSeconds: Double = 5
     /// Hosts that run for tasks at the same time; what a client asks for now comes on top.
     package static let taskLaunchesAtOnce = 16
-    /// Due tasks that one decision reads; the next one follows at once.
-    package static let tasksPerDecision = 256
     /// The world changes in steps: a trigger waits so long for those that follow the first…
     package static let triggerSettleSeconds: Double = 5
     /// …and a request is triggered no more often than this.

@@ -63,7 +63,7 @@ package struct HostLaunches {
     private func isForNothing(_ handover: Handover, of host: String) throws -> Bool {
         if handover.session != nil || handover.tasks.isEmpty { return false }
         let known = try HostRows(connection).find(host)
-        if let known, known.settings.job == nil { return false }
+        if let known, !known.program.isJob { return false }
         let rows = TaskRows(connection)
         return try !handover.tasks.contains { try rows.find($0).map { $0.launch == nil } ?? false }
     }
@@ -95,7 +95,8 @@ package struct HostLaunches {
                 LaunchColumns.select + " WHERE l.id = ?1", id, read: LaunchColumns.read),
             launch.endedAt == nil
         else { return outcome }
-        let outcome = try settleReports(of: launch, outcome, now: now)
+        var outcome = try settleReports(of: launch, outcome, now: now)
+        outcome.isOfJob = launch.isOfJob
         try connection.run(
             """
             UPDATE launch SET endedAt = ?2, ending = ?3, status = ?4, output = ?5, \
@@ -103,7 +104,6 @@ package struct HostLaunches {
             """, id, now, outcome.ending.rawValue, outcome.status, outcome.output,
             outcome.expiration?.rawValue, outcome.processorSeconds)
         try CarriedTasks(connection: connection).settleAll(of: id, outcome, now: now, time)
-        try TaskRows(connection).release(launch.host)
         if outcome.isSuccess {
             try acknowledge(launch, now: now)
             try connection.run(

@@ -30,18 +30,14 @@ package struct RegisteredHosts {
     }
 
     package func all() throws(LonghaulError) -> [StoredHost] {
-        try store.access {
-            try $0.all(HostColumns.select + " ORDER BY name", read: HostColumns.read)
-        }
+        try store.access { try HostRows($0).all() }
     }
 
     /// Hosts whose last launch failed, and jobs whose last run did.
     package func failing() throws(LonghaulError) -> [StoredHost] {
         try store.access { connection in
-            let all = try connection.all(
-                HostColumns.select + " ORDER BY name", read: HostColumns.read)
-            return try all.filter { host in
-                guard host.settings.job != nil else { return host.failures > 0 }
+            try HostRows(connection).all().filter { host in
+                guard host.program.isJob else { return host.failures > 0 }
                 let runs = TaskRunRows(connection)
                 return try runs.all(of: host.name, host: host.name, limit: 2)
                     .first { $0.endedAt != nil }?.hasFailed ?? false
@@ -141,12 +137,6 @@ package struct RegisteredHosts {
         try store.access {
             try $0.first(LaunchColumns.select + " WHERE l.id = ?1", id, read: LaunchColumns.read)
         }
-    }
-
-    /// The hosts with sessions that have events, each with its recorded state. The store does not
-    /// know whether a host runs, or whether it could.
-    package func facts() throws(LonghaulError) -> [HostFacts] {
-        try store.snapshot { try HostRows($0).facts() }
     }
 }
 

@@ -8,13 +8,16 @@ package struct RegisteredJobs {
     package struct NewJob {
         /// `nil` = `job-N`.
         package var name: String?
-        /// The command and how it is run; `job` is not `nil`.
-        package var settings: HostSettings
+        package var argv: [String]
+        package var settings: JobSettings
         /// The schedule. Identifier and host are set by ``add(_:now:_:)``.
         package var request: TaskRequest
 
-        package init(name: String?, settings: HostSettings, request: TaskRequest) {
+        package init(
+            name: String?, argv: [String], settings: JobSettings, request: TaskRequest
+        ) {
             self.name = name
+            self.argv = argv
             self.settings = settings
             self.request = request
         }
@@ -39,8 +42,8 @@ package struct RegisteredJobs {
                 INSERT INTO host (name, argv, permitted, created, job) \
                 VALUES (?1, ?2, '[]', ?3, ?4) ON CONFLICT (name) DO UPDATE SET argv = ?2, \
                 job = ?4, reset = reset + 1
-                """, name, StoredJSON.encode(new.settings.argv), now,
-                StoredJSON.encode(new.settings.job))
+                """, name, StoredJSON.encode(new.argv), now,
+                StoredJSON.encode(new.settings))
             var request = new.request
             request.identifier = name
             request.host = name
@@ -58,10 +61,10 @@ package struct RegisteredJobs {
     private func checkMayReplace(
         _ known: StoredHost, by new: NewJob, _ connection: Connection
     ) throws {
-        guard known.settings.job != nil else {
+        guard known.program.isJob else {
             throw LonghaulError(.conflict, "\(known.name) is a host; a job needs another name")
         }
-        guard new.settings.job?.isOnce == true else { return }
+        guard new.settings.isOnce else { return }
         if try rows(of: known.name, connection).isEmpty { return }
         throw LonghaulError(
             .conflict,
@@ -101,7 +104,7 @@ package struct RegisteredJobs {
 
     /// All jobs, by name.
     package func all() throws(LonghaulError) -> [StoredHost] {
-        try store.hosts.all().filter { $0.settings.job != nil }
+        try store.hosts.all().filter(\.program.isJob)
     }
 
     /// - Throws: `noSuchHost`.
@@ -110,7 +113,7 @@ package struct RegisteredJobs {
     }
 
     private func find(_ name: String, _ connection: Connection) throws -> StoredHost {
-        guard let host = try HostRows(connection).find(name), host.settings.job != nil else {
+        guard let host = try HostRows(connection).find(name), host.program.isJob else {
             throw LonghaulError(.noSuchHost, "there is no job \(name)")
         }
         return host
@@ -167,7 +170,7 @@ package struct RegisteredJobs {
                 return try connection.run(
                     "UPDATE task SET simulated = 2 WHERE id = ?1", running.id)
             }
-            guard let waiting = found.first, job.settings.job?.isOnce == true else {
+            guard let waiting = found.first, job.program.job?.isOnce == true else {
                 throw LonghaulError(
                     .conflict,
                     "the job \(name) does not run; `longhaul job pause` keeps it from running")

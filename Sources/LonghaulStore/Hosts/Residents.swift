@@ -53,8 +53,6 @@ package struct Residents {
                 "INSERT INTO resident (host, pid, pidStart, bootID) VALUES (?1, ?2, ?3, ?4)", host,
                 Int64(process.pid), process.startTicks, process.bootID)
             let id = ResidentID(rawValue: connection.lastInsertedRowID)
-            // Tasks that were put off because the host could not be launched come at once.
-            try TaskRows(connection).release(host)
             return StoredResident(id: id, host: host, process: process)
         }
     }
@@ -111,7 +109,7 @@ package struct Residents {
         try store.access {
             try $0.value(
                 """
-                SELECT count(*) FROM task INDEXED BY taskByLaunch WHERE launch = ?1 AND kind <> 2 \
+                SELECT count(*) FROM task WHERE launch = ?1 AND kind <> 2 \
                 AND NOT EXISTS (SELECT 1 FROM launchReport r WHERE r.launch = ?1 \
                 AND r.task = identifier)
                 """, launch)
@@ -141,11 +139,10 @@ package enum LaunchCourse: Hashable, Sendable {
 /// The rows of `resident` and `launchReport`.
 struct ResidentRows: ConnectionRows {
     private enum Column: Int32, StoredColumn {
-        case id, pid, pidStart, bootID
+        case id, host, pid, pidStart, bootID
 
         static let select = """
-            SELECT \(list) FROM resident INDEXED BY residentByHost \
-            WHERE host = ?1 ORDER BY id DESC
+            SELECT \(list) FROM resident WHERE ?1 IS NULL OR host = ?1 ORDER BY id DESC
             """
     }
 
@@ -164,10 +161,11 @@ struct ResidentRows: ConnectionRows {
             ?? false
     }
 
-    func all(of host: String) throws -> [StoredResident] {
+    /// - Parameter host: `nil` = of all hosts.
+    func all(of host: String? = nil) throws -> [StoredResident] {
         try connection.all(Column.select, host) { (row: StoredRow<Column>) in
             StoredResident(
-                id: row[.id], host: host,
+                id: row[.id], host: row[.host],
                 process: row.process(.pid, start: .pidStart, boot: .bootID))
         }
     }
@@ -201,7 +199,7 @@ struct ResidentRows: ConnectionRows {
             """
             INSERT INTO launchReport (launch, task, result, status) SELECT ?1, ?2, ?3, ?4 \
             WHERE EXISTS (SELECT 1 FROM launch WHERE id = ?1 AND endedAt IS NULL) \
-            AND (?2 IS NULL OR EXISTS (SELECT 1 FROM task INDEXED BY taskByLaunch \
+            AND (?2 IS NULL OR EXISTS (SELECT 1 FROM task \
             WHERE launch = ?1 AND identifier = ?2 AND kind <> 2)) \
             AND NOT EXISTS (SELECT 1 FROM launchReport WHERE launch = ?1 AND task IS ?2)
             """, report.launch, task, result, status)

@@ -62,8 +62,13 @@ struct HostRows: ConnectionRows {
         }
     }
 
-    func facts() throws -> [HostFacts] {
-        let rows = try connection.all(
+    func all() throws -> [StoredHost] {
+        try connection.all(HostColumns.select + " ORDER BY name", read: HostColumns.read)
+    }
+
+    /// The sessions with events that wait for their hosts.
+    func waitingSessions() throws -> [(host: String, session: WaitingSession)] {
+        try connection.all(
             HostQueries.waiting, EventType.transferRestarted.rawValue,
             EventType.transferNeedsInput.rawValue
         ) { (row: StoredRow<WaitingColumn>) in
@@ -73,22 +78,7 @@ struct HostRows: ConnectionRows {
             session.isDrained = row[.isDrained]
             session.needsInput = row[.needsInput]
             session.lastLaunch = row[.lastLaunch]
-            return (host: row[.host] as String, session: session)
+            return (row[.host], session)
         }
-        var facts: [HostFacts] = []
-        for row in rows {
-            if facts.last?.name != row.host {
-                var host = HostFacts(name: row.host)
-                if let known = try find(row.host) {
-                    host.failures = known.failures
-                    host.retryAt = known.retryAt
-                } else {
-                    host.obstacle = .removed
-                }
-                facts.append(host)
-            }
-            facts[facts.count - 1].sessions.append(row.session)
-        }
-        return facts
     }
 }

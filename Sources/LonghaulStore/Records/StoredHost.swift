@@ -2,7 +2,7 @@ package import LonghaulModel
 
 package struct StoredHost: Hashable, Sendable {
     package var name: String
-    package var settings: HostSettings
+    package var program: LaunchedProgram
     package var created: Timestamp
     /// The number of launches in a row that failed, since the last reset.
     package var failures: Int
@@ -16,7 +16,7 @@ extension StoredHost {
     ///
     /// - Throws: `conflict`.
     package func checkIsNoJob() throws(LonghaulError) {
-        if settings.job == nil { return }
+        if !program.isJob { return }
         throw LonghaulError(.conflict, "\(name) is a job: `longhaul job` changes and removes it")
     }
 }
@@ -115,15 +115,18 @@ enum HostColumns: Int32, StoredColumn {
     /// place.
     static func read(_ row: StoredRow<HostColumns>) -> StoredHost {
         let argv: [String] = row.json(.argv) ?? []
-        var settings = HostSettings(
-            argv: argv.isEmpty ? [""] : argv, permitted: row.json(.permitted) ?? [],
-            eventBudget: row[.eventBudget], taskBudget: row[.taskBudget])
+        var program = LaunchedProgram.host(
+            HostSettings(
+                argv: argv.isEmpty ? [""] : argv, permitted: row.json(.permitted) ?? [],
+                eventBudget: row[.eventBudget], taskBudget: row[.taskBudget]))
         if !row.isNull(.job) {
             // Settings that cannot be read must run nothing: no directory has this path.
-            settings.job = row.json(.job) ?? JobSettings(directory: "", environment: [:])
+            let job: JobSettings? = row.json(.job)
+            program = .job(
+                argv: program.argv, job ?? JobSettings(directory: "", environment: [:]))
         }
         return StoredHost(
-            name: row[.name], settings: settings, created: row[.created],
+            name: row[.name], program: program, created: row[.created],
             failures: row.count(.failures), retryAt: row[.retryAt],
             urgencyLostUntil: row[.urgencyLostUntil])
     }

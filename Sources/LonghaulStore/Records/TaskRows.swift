@@ -4,6 +4,10 @@ import LonghaulModel
 struct TaskRows: ConnectionRows {
     let connection: Connection
 
+    func all() throws -> [StoredTask] {
+        try connection.all(TaskColumns.select + " ORDER BY id", read: TaskColumns.read)
+    }
+
     func find(_ id: TaskID) throws -> StoredTask? {
         try connection.first(TaskColumns.select + " WHERE id = ?1", id, read: TaskColumns.read)
     }
@@ -14,8 +18,7 @@ struct TaskRows: ConnectionRows {
     {
         try connection.first(
             TaskColumns.select + """
-                 INDEXED BY taskPending WHERE host = ?1 AND identifier = ?2 \
-                AND (kind = 2) = ?3 AND launch IS NULL
+                 WHERE host = ?1 AND identifier = ?2 AND (kind = 2) = ?3 AND launch IS NULL
                 """, host, identifier, isWakeUp, read: TaskColumns.read)
     }
 
@@ -23,15 +26,14 @@ struct TaskRows: ConnectionRows {
     func running(_ identifier: String, of host: String) throws -> StoredTask? {
         try connection.first(
             TaskColumns.select + """
-                 INDEXED BY taskByLaunch WHERE launch IS NOT NULL AND host = ?1 \
-                AND identifier = ?2 AND kind <> 2 ORDER BY id DESC
+                 WHERE launch IS NOT NULL AND host = ?1 AND identifier = ?2 AND kind <> 2 \
+                ORDER BY id DESC
                 """, host, identifier, read: TaskColumns.read)
     }
 
     func carried(by launch: LaunchID) throws -> [StoredTask] {
         try connection.all(
-            TaskColumns.select + " INDEXED BY taskByLaunch WHERE launch = ?1 ORDER BY id", launch,
-            read: TaskColumns.read)
+            TaskColumns.select + " WHERE launch = ?1 ORDER BY id", launch, read: TaskColumns.read)
     }
 
     /// Place of this machine among others, which chooses the moments of repeating requests.
@@ -67,7 +69,15 @@ struct TaskRows: ConnectionRows {
         return task
     }
 
-    /// Writes a new timing; the request is considered when it is due.
+    /// Writes what the plan has changed.
+    func write(_ task: StoredTask, now: Timestamp) throws {
+        try write(task.timing, of: task.id, now: now)
+        try connection.run(
+            "UPDATE task SET trigger = ?2, triggeredAt = ?3, awaits = ?4 WHERE id = ?1", task.id,
+            task.trigger?.text, task.trigger?.at, TransferDependencies.text(task.awaits))
+    }
+
+    /// Writes a new timing.
     func write(_ timing: TaskTiming, of id: TaskID, now: Timestamp) throws {
         try connection.run(
             """
@@ -82,27 +92,16 @@ struct TaskRows: ConnectionRows {
         try connection.run("DELETE FROM task WHERE id = ?1", id)
     }
 
-    /// The requests of a host are considered again once they are due.
-    func release(_ host: String) throws {
-        try connection.run(
-            """
-            UPDATE task INDEXED BY taskPutOff SET readyAt = dueAt \
-            WHERE host = ?1 AND launch IS NULL AND readyAt <> dueAt
-            """, host)
-    }
-
-    /// Forgets the failures of a host's requests: requests in a back-off are due.
+    /// Forgets the failures of a host's requests: what waits for a back-off is due.
     func reset(_ host: String, now: Timestamp) throws {
         let delayed = try connection.all(
             TaskColumns.select + """
-                 INDEXED BY taskPending WHERE host = ?1 AND launch IS NULL \
-                AND (failures > 0 OR deferrals > 0)
+                 WHERE host = ?1 AND launch IS NULL AND (failures > 0 OR deferrals > 0)
                 """, host, read: TaskColumns.read)
         for task in delayed {
             var timing = TaskTiming(task, at: now)
             timing.forgive(task.request.repetition, now: now)
             try write(timing, of: task.id, now: now)
         }
-        try release(host)
     }
 }

@@ -63,16 +63,6 @@ struct TaskRunRows: ConnectionRows {
                 + "AND reason = ?2)", launch, RunReason.asked.rawValue) ?? false
     }
 
-    /// True if the last run was stopped since a requirement was lost.
-    func wasStopped(_ task: StoredTask) throws -> Bool {
-        let last: String? = try connection.value(
-            """
-            SELECT expiration FROM taskRun INDEXED BY taskRunByTask WHERE host = ?1 \
-            AND identifier = ?2 ORDER BY id DESC LIMIT 1
-            """, task.host, task.request.identifier)
-        return last == ExpirationReason.requirement.rawValue
-    }
-
     private func forgetOld(of task: StoredTask) throws {
         try connection.run(
             """

@@ -76,20 +76,18 @@ package struct CarriedTasks {
         try connection.run(
             """
             UPDATE task SET launch = NULL, startedAt = NULL, firedBy = NULL, firedAt = NULL, \
-            simulated = 0, eligibility = ?2 WHERE id = ?1
-            """, task.id, task.request.eligibility.eligibility.bits)
-        try rows.write(timing, of: task.id, now: now)
-        guard task.request.isStanding else { return }
-        let isDone = timing.dueAt == .distantFuture
-        let standing = StandingTasks(connection: connection)
-        // The triggers of the launch have to be told again, with those that have fired since.
-        let told = isDone ? nil : task.firedBy
-        if let next = task.trigger.map({ told?.adding($0) ?? $0 }) ?? told {
-            try standing.setTrigger(of: task.id, next)
-            if isDone, let waiting = try rows.find(task.id) {
-                try standing.makeDue(waiting, now: now)
-            }
+            simulated = 0 WHERE id = ?1
+            """, task.id)
+        var next = task
+        next.timing = timing
+        if task.request.isStanding {
+            let isDone = timing.dueAt == .distantFuture
+            // The triggers of the launch have to be told again, with those that have fired since.
+            let told = isDone ? nil : task.firedBy
+            next.trigger = task.trigger.map { told?.adding($0) ?? $0 } ?? told
+            if isDone, next.trigger != nil { next.makeDue(now: now) }
         }
+        try rows.write(next, now: now)
     }
 
     /// Carries the count of empty runs over to the request that was submitted while the run went

@@ -43,7 +43,7 @@ package struct TaskRequests {
     private func host(for request: TaskRequest, _ connection: Connection) throws -> StoredHost {
         if let name = request.host {
             guard let host = try HostRows(connection).find(name) else { throw noSuchHost(name) }
-            guard host.settings.permitted.contains(request.identifier) else {
+            guard host.program.settings.permitted.contains(request.identifier) else {
                 throw notPermitted(request.identifier, " to the host \(name)")
             }
             return host
@@ -78,7 +78,7 @@ package struct TaskRequests {
         let kind = request.kind == .refresh ? DueTask.Kind.refresh : .processing
         let count: Int? = try connection.value(
             """
-            SELECT count(*) FROM task INDEXED BY taskPending WHERE host = ?1 AND launch IS NULL \
+            SELECT count(*) FROM task WHERE host = ?1 AND launch IS NULL \
             AND kind <> 2 AND (triggers <> 0) = ?2 AND (kind = ?3 OR ?2) AND identifier <> ?4
             """, host, isStanding, kind.rawValue, request.identifier)
         let most =
@@ -112,7 +112,7 @@ package struct TaskRequests {
         try store.access {
             try $0.all(
                 TaskColumns.select
-                    + " INDEXED BY taskPending WHERE host = ?1 AND launch IS NULL ORDER BY id",
+                    + " WHERE host = ?1 AND launch IS NULL ORDER BY id",
                 host, read: TaskColumns.read)
         }
     }
@@ -151,16 +151,9 @@ package struct TaskRequests {
     ) throws -> [StoredTask] {
         try connection.all(
             TaskColumns.select + """
-                 INDEXED BY taskByIdentifier WHERE identifier = ?1 AND kind <> 2 \
+                 WHERE identifier = ?1 AND kind <> 2 \
                 AND (?2 IS NULL OR host = ?2) ORDER BY host, launch IS NULL
                 """, identifier, host, read: TaskColumns.read)
-    }
-
-    /// When a request that waits begins by the use of its host; `nil` = learning does not move it.
-    package func refreshTiming(
-        of task: StoredTask, now: Timestamp, _ time: LocalTime
-    ) throws(LonghaulError) -> RefreshTiming? {
-        try store.access { try TaskRows($0).refreshTiming(of: task, now: now, time) }
     }
 
     /// The last runs, newest first.
@@ -267,7 +260,14 @@ package struct TaskRequests {
 
     /// Nothing waits for a host besides events.
     package func isEmpty() throws(LonghaulError) -> Bool {
-        try store.access { try !TaskQueue.hasAny($0) }
+        try store.access { try $0.value("SELECT NOT EXISTS (SELECT 1 FROM task)") } ?? true
+    }
+
+    /// The rows that decide about tasks and hosts.
+    ///
+    /// - Parameter ofAllHosts: Those for which nothing waits among them.
+    package func facts(ofAllHosts: Bool = false) throws(LonghaulError) -> TaskFacts {
+        try store.snapshot { try TaskFacts($0, ofAllHosts: ofAllHosts) }
     }
 }
 

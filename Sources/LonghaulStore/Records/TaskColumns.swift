@@ -1,102 +1,8 @@
-package import LonghaulModel
-
-/// A stored request or wake-up.
-package struct StoredTask: Sendable {
-    package var id: TaskID
-    package var host: String
-    package var kind: DueTask.Kind
-    package var request: TaskRequest
-    package var isUrgent: Bool
-    package var expiresAt: Timestamp?
-    package var submittedAt: Timestamp
-    package var eligibility: EligibilityKey
-    /// The engine considers it at this moment; later than due while its host cannot be launched.
-    package var readyAt: Timestamp
-    package var timing: TaskTiming
-    /// When the timing was written.
-    package var writtenAt: Timestamp
-    /// Triggers that have fired and are not handed over yet.
-    package var trigger: FiredTrigger?
-    /// The launch that carries it; `nil` = it waits.
-    package var launch: LaunchID?
-    package var startedAt: Timestamp?
-    /// Triggers that the present launch of a standing request hands over.
-    package var firedBy: FiredTrigger?
-    /// A launch, or the end of the one that carries it, was asked for.
-    package var isSimulated = false
-    /// The run that carries it is to be cancelled.
-    package var isCancelled = false
-    package var isPaused = false
-    /// The transfers that must complete before it is due.
-    package var awaits: [TransferID] = []
-}
-
-extension StoredTask {
-    /// The reason for the next run of a job.
-    package var reason: RunReason? {
-        guard let job = request.job else { return nil }
-        if isSimulated { return .asked }
-        if timing.deferrals > 0 { return .again }
-        let attempt = job.attempt(ofFailures: timing.failures)
-        if attempt > 0, job.isTriedAgain(afterFailures: timing.failures) { return .retry }
-        return trigger == nil ? .due : .trigger
-    }
-}
-
-extension TaskTiming {
-    /// Timing of a task, corrected for a clock that was set back since it was written.
-    init(_ task: StoredTask, at now: Timestamp) {
-        self = task.timing
-        follow(
-            task.writtenAt, earliest: task.request.earliestBegin,
-            isDaily: task.request.job?.daily != nil, now: now)
-    }
-}
-
-/// How the world has changed for a standing request, and when it last did so.
-package struct FiredTrigger: Hashable, Sendable {
-    /// All changes that are handed over together, in order; never empty, each once.
-    package private(set) var events: [TaskTrigger]
-    package private(set) var at: Timestamp
-
-    package init(_ trigger: TaskTrigger, at: Timestamp) {
-        events = [trigger]
-        self.at = at
-    }
-
-    /// The last one.
-    package var trigger: TaskTrigger { events[events.count - 1] }
-
-    /// The trigger with everything that has fired since.
-    func adding(_ new: FiredTrigger) -> FiredTrigger {
-        var all = self
-        all.events.removeAll { new.events.contains($0) }
-        all.events += new.events
-        all.at = new.at
-        return all
-    }
-
-    // MARK: - Stored
-
-    var text: String { Self.text(events) }
-
-    init?(_ text: String, at: Timestamp) {
-        events = Self.events(text)
-        self.at = at
-        if events.isEmpty { return nil }
-    }
-
-    static func events(_ text: String) -> [TaskTrigger] {
-        text.split(separator: ",").compactMap { TaskTrigger(rawValue: String($0)) }
-    }
-
-    private static func text(_ events: [TaskTrigger]) -> String {
-        events.map(\.rawValue).joined(separator: ",")
-    }
-}
+import LonghaulModel
+private import Synchronization
 
 /// The stored form of a request, but for its identifier, kind, host and payload.
-private struct TaskDefinition: Codable {
+private struct TaskDefinition: Codable, Sendable {
     var earliest: Int64?
     var requirements: String
     var repetition: TaskRepetition?
@@ -115,6 +21,24 @@ private struct TaskDefinition: Codable {
         job = request.job.map { JobDefinition($0) }
     }
 
+    /// Decoded definitions by their text: each decision reads all tasks, and decoding takes longer
+    /// than the rest of a row.
+    private static let known = Mutex<[ExactText: TaskDefinition]>([:])
+
+    /// More than a machine has different ones; beyond it all are forgotten.
+    private static let keptMaximum = 1024
+
+    static func find(_ text: String) -> TaskDefinition? {
+        let key = ExactText(text)
+        if let found = known.withLock({ $0[key] }) { return found }
+        guard let found = StoredJSON.decode(TaskDefinition.self, text) else { return nil }
+        known.withLock {
+            if $0.count == keptMaximum { $0 = [:] }
+            $0[key] = found
+        }
+        return found
+    }
+
     func apply(to request: inout TaskRequest) {
         request.earliestBegin = earliest.map(Timestamp.init(milliseconds:))
         request.requirements = ConditionNeeds(parsing: requirements) ?? ConditionNeeds()
@@ -127,7 +51,7 @@ private struct TaskDefinition: Codable {
 }
 
 /// The stored form of a job's schedule; its deadline is a column.
-private struct JobDefinition: Codable {
+private struct JobDefinition: Codable, Sendable {
     var window: String?
     var prefers: String?
     var isDiscretionary: Bool?
@@ -175,9 +99,25 @@ extension TaskRequest {
 
 enum TaskColumns: Int32, StoredColumn {
     case id, host, identifier, kind, definition, payload, urgent, expiresAt, submittedAt
-    case eligibility, readyAt, dueAt, mayBeginAt, waivesAt, windowAt, lastStart, failures
+    case eligibility, dueAt, mayBeginAt, waivesAt, windowAt, lastStart, failures
     case deferrals, writtenAt, trigger, triggeredAt, launch, startedAt, firedBy, firedAt
-    case simulated, emptyRuns, paused, awaits
+    case simulated, emptyRuns, paused, awaits, lastRun, wasStopped
+
+    var sql: String {
+        switch self {
+        case .lastRun: "CASE kind WHEN 0 THEN \(Self.ofLastRun("startedAt")) END"
+        case .wasStopped:
+            "deferrals > 0 AND \(Self.ofLastRun("expiration")) IS 'requirement'"
+        default: "\(self)"
+        }
+    }
+
+    private static func ofLastRun(_ column: String) -> String {
+        """
+        (SELECT r.\(column) FROM taskRun r WHERE r.host = task.host \
+        AND r.identifier = task.identifier ORDER BY r.id DESC LIMIT 1)
+        """
+    }
 
     static let select = "SELECT \(list) FROM task"
 
@@ -186,8 +126,7 @@ enum TaskColumns: Int32, StoredColumn {
         var request = TaskRequest(
             identifier: row[.identifier], kind: kind == .processing ? .processing : .refresh,
             host: row[.host])
-        let definition: TaskDefinition? = row.json(.definition)
-        definition?.apply(to: &request)
+        TaskDefinition.find(row[.definition])?.apply(to: &request)
         request.payload = row[.payload]
         request.job?.deadline = row[.expiresAt]
         var timing = TaskTiming(dueAt: row[.dueAt])
@@ -199,16 +138,22 @@ enum TaskColumns: Int32, StoredColumn {
         timing.deferrals = row.count(.deferrals)
         timing.emptyRuns = row.count(.emptyRuns)
         var task = StoredTask(
-            id: row[.id], host: row[.host], kind: kind, request: request, isUrgent: row[.urgent],
-            expiresAt: row[.expiresAt], submittedAt: row[.submittedAt],
-            eligibility: EligibilityKey(stored: row[.eligibility], windows: nil),
-            readyAt: row[.readyAt], timing: timing, writtenAt: row[.writtenAt],
-            trigger: fired(row, .trigger, at: .triggeredAt), launch: row[.launch],
-            startedAt: row[.startedAt], firedBy: fired(row, .firedBy, at: .firedAt),
-            isSimulated: row[.simulated])
+            id: row[.id], kind: kind, request: request, host: row[.host], timing: timing,
+            submittedAt: row[.submittedAt])
+        task.isUrgent = row[.urgent]
+        task.expiresAt = row[.expiresAt]
+        task.eligibility = EligibilityKey(stored: row[.eligibility], windows: nil)
+        task.writtenAt = row[.writtenAt]
+        task.trigger = fired(row, .trigger, at: .triggeredAt)
+        task.launch = row[.launch]
+        task.startedAt = row[.startedAt]
+        task.firedBy = fired(row, .firedBy, at: .firedAt)
+        task.isSimulated = row[.simulated]
         task.isCancelled = row[.simulated] == 2
         task.isPaused = row[.paused]
         task.awaits = TransferDependencies.ids(row[.awaits])
+        task.lastRun = row[.lastRun]
+        task.wasStopped = task.request.job != nil && row[.wasStopped]
         return task
     }
 

@@ -1,0 +1,75 @@
+/// A program that the engine starts.
+package enum LaunchedProgram: Hashable, Sendable {
+    case host(HostSettings)
+    /// A command and its arguments.
+    case job(argv: [String], JobSettings)
+
+    package var argv: [String] {
+        switch self {
+        case .host(let settings): settings.argv
+        case .job(let argv, _): argv
+        }
+    }
+
+    /// `nil` = the program of a host.
+    package var job: JobSettings? {
+        if case .job(_, let settings) = self { settings } else { nil }
+    }
+
+    /// The settings of a host; of a job, its command with the default values.
+    package var settings: HostSettings {
+        if case .host(let settings) = self { settings } else { HostSettings(argv: argv) }
+    }
+
+    package var isJob: Bool { job != nil }
+
+    /// Seconds that a launch may take: the longest of all that it carries.
+    package func budget(of due: LaunchPolicy.Due) -> Double {
+        switch self {
+        case .job(_, let settings): return settings.maxSeconds ?? Limits.endlessLaunchSeconds
+        case .host(let settings):
+            let short = settings.eventBudget ?? HostSettings.defaultEventBudget
+            guard due.tasks.contains(where: { $0.kind == .processing }) else { return short }
+            let long = settings.taskBudget ?? HostSettings.defaultTaskBudget
+            let isMixed = due.session != nil || due.tasks.contains { $0.kind != .processing }
+            return isMixed ? max(short, long) : long
+        }
+    }
+}
+
+/// How the command of a job is run.
+package struct JobSettings: Hashable, Codable, Sendable {
+    /// The working directory of the command; absolute.
+    package var directory: String
+    /// The variables of the command, without those that name the job and the run.
+    package var environment: [String: String]
+    /// Variables of the login in which the job was made, for an engine that runs in none. Another
+    /// login has others.
+    package var loginVariables: [String: String]?
+    /// 0 = the usual priority of processor and disk; 1…19 = a lower one, and the disk only when
+    /// nobody else uses it.
+    package var nice = 10
+    /// Seconds from SIGTERM to SIGKILL.
+    package var graceSeconds: Double = 30
+    /// A run is asked to end after so many seconds; `nil` = never.
+    package var maxSeconds: Double?
+    /// The job runs once; `false` = `job add` made it, and it stays.
+    package var isOnce = false
+    /// When a run keeps a machine from going to sleep that nobody uses.
+    package var inhibitsSleep = SleepInhibition.off
+    /// A run that fails is told on the desktop of the user.
+    package var notifies = false
+
+    package init(directory: String, environment: [String: String]) {
+        self.directory = directory
+        self.environment = environment
+    }
+}
+
+/// When a run of a job keeps the machine awake. The text is stored and printed.
+package enum SleepInhibition: String, Codable, Sendable, CaseIterable {
+    case off
+    case on
+    /// While there is external power.
+    case onPower = "on-power"
+}
