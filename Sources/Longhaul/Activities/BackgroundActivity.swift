@@ -21,7 +21,7 @@ private let activityNameBytes = 200
 /// of is reported in the log.
 ///
 /// After a crash nothing is held: the kernel closes the lock with the process's descriptors.
-/// Activities are not recorded; what has to survive the process is a transfer.
+/// Activities are not recorded; work that has to survive the process is a transfer.
 public final class BackgroundActivity: Sendable {
     /// The name of the work, as logind shows it (`systemd-inhibit --list`).
     public let name: String
@@ -56,7 +56,7 @@ public final class BackgroundActivity: Sendable {
     /// is granted: see ``holdsSleepBack``.
     ///
     /// An activity that begins after the machine has announced its sleep shares what is left of the
-    /// time of those that live.
+    /// time of the others.
     ///
     /// - Parameters:
     ///   - name: what the work is, in a few words: `send message`. Activities of the same name are
@@ -65,7 +65,7 @@ public final class BackgroundActivity: Sendable {
     ///     while the machine sleeps.
     ///   - onExpiration: called once when the time is over, by the budget or because the machine is
     ///     about to sleep or shut down; not after ``end()``. The activity ends when it returns, at
-    ///     the latest five seconds later. It runs as a Swift task of its own.
+    ///     the latest five seconds later. It runs as a separate Swift task.
     /// - Returns: the activity, to be kept until ``end()``.
     /// - Throws: `invalidRequest` for a name that is empty, longer than 200 bytes or has control
     ///   characters, and for a budget out of bounds. A missing logind is no error.
@@ -82,7 +82,7 @@ public final class BackgroundActivity: Sendable {
         center.end(number)
     }
 
-    /// Seconds until the activity expires: what is left of its budget, or of logind's patience once
+    /// Seconds until the activity expires: the rest of its budget, or of logind's patience once
     /// the machine is about to sleep or shut down. 0 when it has expired or ended.
     public var remainingTime: Double { center.remainingTime(of: number) }
 
@@ -92,7 +92,7 @@ public final class BackgroundActivity: Sendable {
 
     /// True if sleep and shutdown now wait for this process's activities.
     ///
-    /// `true` from the moment at which logind has granted the lock, some milliseconds after the
+    /// `true` as soon as logind has granted the lock, some milliseconds after the
     /// first activity has begun. It stays `false` where there is no system bus or no logind, or it
     /// does not answer: activities work all the same, and the machine does not wait for them. That
     /// is also said once in the log, at the level `notice`.
@@ -132,9 +132,9 @@ public final class BackgroundActivity: Sendable {
 /// - Parameters:
 ///   - name: what the work is, as logind shows it.
 ///   - budget: seconds that the work may take, more than 0 and at most a day.
-///   - operation: the work, a Swift task of its own, which is cancelled with the caller's.
+///   - operation: the work, a separate Swift task, which is cancelled with the caller's.
 ///   - onExpiration: called once when the time is over, before the cancellation.
-/// - Returns: what the operation returns, after an expiration, too.
+/// - Returns: the result of the operation, after an expiration, too.
 /// - Throws: what the operation throws; `LonghaulError` `invalidRequest` for a name or a budget
 ///   that ``BackgroundActivity/begin(_:budget:onExpiration:)`` refuses; `CancellationError` where
 ///   the task was cancelled before the operation began.

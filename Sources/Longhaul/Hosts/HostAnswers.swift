@@ -25,7 +25,7 @@ final class HostAnswers: Sendable {
     /// Records it, or keeps it. `true`: from now on there is something to be recorded later, see
     /// ``recordKept(of:)``.
     ///
-    /// - Parameter refuse: Is told why an answer makes no sense.
+    /// - Parameter refuse: Gets the reason why an answer makes no sense.
     func accept(
         _ answer: InputAnswer, of id: LaunchID, session: String,
         refuse: (LonghaulError) -> Void = { _ in }
@@ -35,7 +35,7 @@ final class HostAnswers: Sendable {
             if count < Self.keptMax { kept[id]?.answers.append(answer) }
             return true
         }
-        // Behind those that came before it.
+        // Behind earlier ones.
         if waits { return false }
         do throws(LonghaulError) {
             try record(answer, session)
@@ -50,7 +50,7 @@ final class HostAnswers: Sendable {
         }
     }
 
-    /// Throws while the store cannot be written; what was not recorded stays.
+    /// Throws while the store cannot be written; unrecorded answers stay.
     func recordKept(of id: LaunchID) throws(LonghaulError) {
         while let (answer, session) = first(of: id) {
             do throws(LonghaulError) {

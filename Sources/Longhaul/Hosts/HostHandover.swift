@@ -81,7 +81,7 @@ package struct HostHandover {
             append: append)
     }
 
-    /// - Parameter range: The events of a launch that has begun; `nil` = all that wait.
+    /// - Parameter range: The events of a launch that has begun; `nil` = all waiting ones.
     func gather(
         _ tasks: [StoredTask], within range: ClosedRange<Int64>? = nil, deadline: Timestamp,
         append: ([UInt8]) throws -> Void

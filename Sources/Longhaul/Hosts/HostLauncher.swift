@@ -40,7 +40,7 @@ final class HostLauncher: HostPort {
     func obstacle(_ program: String) -> LaunchObstacle? { Executable.obstacle(program) }
 
     func isAttached(_ host: String) -> Bool {
-        // The thread is told by the kernel when it goes away.
+        // The kernel notifies the thread when it goes away.
         _ = watch()
         return HostLock.isHeld(host, in: queue.directory)
     }
@@ -81,7 +81,7 @@ final class HostLauncher: HostPort {
         }
     }
 
-    /// The process goes on.
+    /// The process keeps running.
     private func forgetResident(_ id: LaunchID) -> Bool {
         guard state.withLock({ $0.residents.remove(id) }) != nil else { return false }
         watch()?.perform { $0.forget(id.rawValue) }

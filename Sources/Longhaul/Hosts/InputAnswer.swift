@@ -5,7 +5,7 @@ internal import LonghaulPlatform
 /// A host's answer about a transfer that waits for its word: a line of its standard output.
 struct InputAnswer: Hashable {
     enum Action: Hashable {
-        /// Begin, or try once more, as it is.
+        /// Begin, or try once more, unchanged.
         case goOn
         case use(url: String?, headers: [HeaderFields.Field])
         case cancel
@@ -14,7 +14,7 @@ struct InputAnswer: Hashable {
     var transfer: TransferID
     var action: Action
 
-    /// `nil` for what is no answer: a host may write what it likes.
+    /// `nil` = not an answer: a host may write any text.
     init?(_ line: [UInt8]) {
         var id: Int64?
         var word: String?
@@ -58,7 +58,7 @@ struct TaskAnswer: Hashable {
     var identifier: String
     var result: TaskResult
 
-    /// `nil` for what is no answer.
+    /// `nil` = not an answer.
     init?(_ line: [UInt8]) {
         var identifier: String?
         var word: String?

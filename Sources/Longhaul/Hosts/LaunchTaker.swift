@@ -59,8 +59,8 @@ package final class LaunchTaker: Sendable {
         return text.bytes
     }
 
-    /// A line as a launched host writes it, from any thread. What is no result of a task has no
-    /// effect.
+    /// A line as a launched host writes it, from any thread. A line that is not a result of a task
+    /// has no effect.
     package func report(_ line: [UInt8]) throws(LonghaulError) {
         guard let answer = TaskAnswer(line), let id = state.withLock({ $0.launch }) else { return }
         try queue.report(
@@ -68,7 +68,7 @@ package final class LaunchTaker: Sendable {
                 launch: id, content: .result(task: answer.identifier, answer.result)))
     }
 
-    /// Takes nothing more; what has not ended is handed over again.
+    /// Takes nothing more; open launches are handed over again.
     package func leave() {
         // If the store cannot be written, the end of the process says the same.
         try? queue.leave(state.withLock { $0.resident })

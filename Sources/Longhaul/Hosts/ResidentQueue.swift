@@ -75,7 +75,7 @@ struct ResidentQueue {
         return try store.residents.add(report)
     }
 
-    /// This process takes nothing more, and gives back what it has not ended.
+    /// This process takes nothing more, and gives back its open launches.
     func leave(_ resident: StoredResident) throws(LonghaulError) {
         try store.residents.leave(resident.id)
         WakeChannel.poke(queue.directory)

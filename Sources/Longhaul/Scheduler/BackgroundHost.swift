@@ -62,7 +62,7 @@ public struct BackgroundHost: Sendable {
         }
     }
 
-    /// Says what is done for a task. A return is success, an error is failure,
+    /// Registers the handler of a task. A return is success, an error is failure,
     /// ``BackgroundTask/Deferred`` and ``BackgroundTask/NoData`` are what they are called. An error
     /// after the launch has expired is no result: the task comes again as its expiration says. A
     /// return is success then, too: a handler that stops early because its Swift task was cancelled
@@ -74,7 +74,7 @@ public struct BackgroundHost: Sendable {
         handlers.tasks[launch.identifier] = action
     }
 
-    /// Says what is done with the events of a session. When the handler has returned, all of them
+    /// Registers the handler of a session's events. When the handler has returned, all of them
     /// are acknowledged; after an error they are handed over again, but for those that the handler
     /// has acknowledged itself. The session is left then. A second handler takes the place of the
     /// first.
@@ -85,8 +85,8 @@ public struct BackgroundHost: Sendable {
         handlers.sessions[launch.identifier] = action
     }
 
-    /// Says what is done for a wake-up, with what was sent along. A wake-up whose handler throws is
-    /// handed over again. A second handler takes the place of the first.
+    /// Registers the handler of a wake-up, which gets its payload. A wake-up whose handler throws
+    /// is handed over again. A second handler takes the place of the first.
     public mutating func backgroundTask(
         _ launch: WakeUpLaunch,
         action: @escaping @Sendable (JSONPayload?) async throws -> Void
@@ -100,7 +100,7 @@ public struct BackgroundHost: Sendable {
     /// called once, before the program does anything else. A process that was started otherwise
     /// goes on at once; that counts as a use of the host, by which refreshes are planned.
     ///
-    /// The result of each task is told when its handler ends. If events or wake-ups were not
+    /// The result of each task is reported when its handler ends. If events or wake-ups were not
     /// handled, or a task has expired without a result, this does not return: the process ends with
     /// status 1, and what was not done is handed over again. Tasks, sessions and wake-ups without a
     /// handler have failed; a line on standard error names them.
@@ -122,7 +122,7 @@ public struct BackgroundHost: Sendable {
         return true
     }
 
-    /// Takes what the host is handed while this program runs: due tasks, wake-ups and the events of
+    /// Takes the host's launches while this program runs: due tasks, wake-ups and the events of
     /// sessions come to the handlers in this process, as in a launch, and no other process is
     /// started for them. To be called beside the program's own work, until the Swift task is
     /// cancelled:
@@ -137,7 +137,7 @@ public struct BackgroundHost: Sendable {
     /// when the process ends or the Swift task is cancelled is handed over again. A session that
     /// this process has opened gets its events itself, see ``BackgroundSession``.
     ///
-    /// The latest of several processes of a host gets what is due. The call counts as a use of the
+    /// The latest of several processes of a host gets the launches. The call counts as a use of the
     /// host, and ends its delay for having failed.
     ///
     /// - Throws: `noSuchHost` for one that ``BackgroundTaskScheduler`` or a session has not made

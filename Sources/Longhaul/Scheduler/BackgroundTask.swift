@@ -10,8 +10,8 @@ internal import Synchronization
 /// ``BackgroundTaskScheduler/register(forTaskWithIdentifier:launchHandler:)`` the result is told by
 /// ``setTaskCompleted(success:)``.
 ///
-/// Each result is recorded by the engine as soon as it is told: a crash after that does not bring
-/// the task again, a crash before it does.
+/// Each result is recorded by the engine as soon as it is reported: a crash after that does not
+/// bring the task again, a crash before it does.
 public final class BackgroundTask: Sendable {
     /// Thrown by a handler: the task cannot be done now. It comes again after 1 second, doubled up
     /// to 15 minutes, and at once when one of its conditions changes. That is no failure.
@@ -32,11 +32,11 @@ public final class BackgroundTask: Sendable {
     public let kind: TaskKind
     /// Payload that was submitted with the request; `nil` = none.
     public let payload: JSONPayload?
-    /// All that has happened, of a ``TriggerRequest``, in order; empty of any other.
+    /// The triggers of a ``TriggerRequest``, in order; empty of any other.
     public let triggers: [TaskTrigger]
     /// 1, and one more for each run in a row that has failed.
     public let attempt: Int
-    /// The last of ``triggers``; `nil` = there is none.
+    /// The last of ``triggers``; `nil` = it is empty.
     public var trigger: TaskTrigger? { triggers.last }
 
     let store: String?

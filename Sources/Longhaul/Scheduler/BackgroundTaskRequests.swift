@@ -6,7 +6,7 @@ public import LonghaulCore
 /// What the three kinds of requests have in common is here: when a task may begin and what it
 /// needs. Everything in ``request`` that has no property here may be set there.
 public protocol BackgroundTaskRequest: Hashable, Sendable, CustomStringConvertible {
-    /// The request as it is recorded, and as `longhaul task submit` would record it.
+    /// The recorded request, the same as `longhaul task submit` records.
     var request: TaskRequest { get set }
 }
 
@@ -23,13 +23,13 @@ extension BackgroundTaskRequest {
         set { request.earliestBegin = newValue.map(Timestamp.init) }
     }
 
-    /// The task needs external power, to begin and to go on. Default: no.
+    /// The task needs external power, to begin and to keep running. Default: no.
     public var requiresExternalPower: Bool {
         get { request.requirements.power }
         set { request.requirements.power = newValue }
     }
 
-    /// The task needs a network, to begin and to go on. Default: no.
+    /// The task needs a network, to begin and to keep running. Default: no.
     public var requiresNetworkConnectivity: Bool {
         get { request.requirements.network }
         set { request.requirements.network = newValue }
@@ -68,11 +68,11 @@ extension BackgroundTaskRequest {
 }
 
 extension TaskRepetition {
-    /// A repetition after so many seconds, 1 to a year.
+    /// A repetition after these seconds, 1 to a year.
     ///
     /// - Parameters:
     ///   - interval: Seconds between two runs.
-    ///   - tolerance: Seconds by which a run may come earlier: a run waits for a good moment as
+    ///   - tolerance: Seconds that a run may come earlier: a run waits for a good moment as
     ///     long as this lasts. `nil` = half of the interval.
     public static func every(_ interval: Double, tolerance: Double? = nil) -> TaskRepetition {
         TaskRepetition(interval: interval, tolerance: tolerance)

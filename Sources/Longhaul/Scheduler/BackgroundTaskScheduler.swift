@@ -14,7 +14,7 @@ public final class BackgroundTaskScheduler: Sendable {
     private let store: String?
     private let sharedStore: SharedStore
     private let handlers = Mutex<[String: @Sendable (BackgroundTask) -> Void]>([:])
-    /// Takes what the host is handed while this program runs.
+    /// Takes the host's launches while this program runs.
     private let residence = Mutex<Task<Void, Never>?>(nil)
 
     /// Opens the queue and makes the host known, durably: its program and, unless they are `nil`,
@@ -45,7 +45,7 @@ public final class BackgroundTaskScheduler: Sendable {
     // MARK: - Requests
 
     /// Records a request, durably. A pending request of the same identifier is replaced; one that
-    /// repeats goes on with its interval, so that submitting at each start of a program is right.
+    /// repeats keeps its interval, so that submitting at each start of a program is right.
     /// The counterpart of `BGTaskScheduler.submit(_:)`.
     ///
     /// While no engine runs, the installed service starts one. Without a service, and without a
@@ -105,8 +105,8 @@ public final class BackgroundTaskScheduler: Sendable {
         }
     }
 
-    /// Cancels all requests of the host, durably. Launches that run go on. The counterpart of
-    /// `BGTaskScheduler.cancelAllTaskRequests()`.
+    /// Cancels all requests of the host, durably. Running launches are not interrupted. The
+    /// counterpart of `BGTaskScheduler.cancelAllTaskRequests()`.
     ///
     /// - Throws: `storeUnavailable`.
     public func cancelAllTaskRequests() async throws(LonghaulError) {
@@ -122,7 +122,7 @@ public final class BackgroundTaskScheduler: Sendable {
     ///   - host: The name of the host.
     ///   - identifier: Waiting wake-ups of one identifier are merged: the newest payload counts.
     ///   - payload: Handed over with it; `nil` = nothing.
-    ///   - urgent: Handed over at once, whatever delay the host has for having failed.
+    ///   - urgent: Handed over at once, also while the host is delayed after a failure.
     ///   - expires: Dropped when it was not handed over by then; `nil` = never.
     /// - Throws: `noSuchHost`; `invalidRequest` for a payload of more than 64 KiB or an identifier
     ///   that is none; `storeUnavailable`.
@@ -140,8 +140,9 @@ public final class BackgroundTaskScheduler: Sendable {
 
     // MARK: - Launches
 
-    /// Says what is done for a task when this process was launched for it, see ``run()``. The
-    /// handler calls ``BackgroundTask/setTaskCompleted(success:)``, then or later, on any thread.
+    /// Registers the handler of a task, for when this process was launched for it, see ``run()``.
+    /// The handler calls ``BackgroundTask/setTaskCompleted(success:)``, then or later, on any
+    /// thread.
     ///
     /// The counterpart of `BGTaskScheduler.register(forTaskWithIdentifier:using:launchHandler:)`.
     /// Programs written for Swift concurrency use ``BackgroundHost`` instead.
@@ -166,12 +167,12 @@ public final class BackgroundTaskScheduler: Sendable {
     /// Does what this process was launched for: calls the handlers that were registered, all at
     /// once, and returns when all tasks are completed.
     ///
-    /// A process that was started otherwise goes on at once, and the call counts as a use of the
+    /// A process that was started otherwise returns at once, and the call counts as a use of the
     /// host. From then on, as long as this object lives, tasks that are due come to the handlers in
     /// this process, see ``BackgroundHost/run()``. Without a handler the program is launched all
     /// the same.
     ///
-    /// A task that was completed without success after it had expired has no result of its own: it
+    /// A task that was completed without success after it had expired has no result: it
     /// comes again as its expiration says. A launch that could not be done in full does not return:
     /// the process ends with status 1, see ``BackgroundHost/runIfLaunched()``.
     ///

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import LonghaulCore
 internal import LonghaulPlatform
 
-/// All that one launch hands over, handled at the same time.
+/// The content of one launch, handled at the same time.
 struct HostRun {
     private let launch: BackgroundLaunch
     private let handlers: HostHandlers
@@ -22,7 +22,7 @@ struct HostRun {
         tasks = launch.tasks.map { BackgroundTask($0, of: launch) }
     }
 
-    /// - Returns: Whether all was handled; a task that has told its result was, whatever it is.
+    /// - Returns: Whether all was handled; a task that has reported a result was, also a failure.
     func perform() async throws(LonghaulError) -> Bool {
         let work = Task { await handleAll() }
         let expire: @Sendable () -> Void = { self.expire(work) }
@@ -136,7 +136,7 @@ struct HostRun {
             $0.field("result", result.rawValue)
         }
         text.endLine()
-        // A result that cannot be told is told by the exit status.
+        // The exit status stands for a result that cannot be reported.
         text.bytes.withUnsafeBytes { try? CommandStream.writeAll(1, $0) }
     }
 

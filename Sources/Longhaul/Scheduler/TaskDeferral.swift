@@ -53,7 +53,7 @@ public struct TaskDeferral: AsyncSequence, Sendable {
                 requirements = await Requirements.open(task)
             }
             while !isOver {
-                // First: an expiration cancels the Swift task, and is told all the same.
+                // First: an expiration cancels the Swift task, and is reported all the same.
                 let left = task.remainingTime - Limits.deferralNoticeSeconds
                 if left <= 0 {
                     isOver = true

@@ -1,6 +1,6 @@
 package import LonghaulModel
 
-/// The machine as it is now, and what has happened to it since the last decision.
+/// The present machine, and its changes since the last decision.
 package struct TaskNews: Sendable {
     /// `nil` = triggers are not looked at.
     package var world: WorldFacts?

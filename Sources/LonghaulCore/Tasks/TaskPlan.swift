@@ -3,7 +3,7 @@ package import LonghaulModel
 /// The decision about tasks and hosts from one snapshot: pure. The engine carries it out, and
 /// commands show it.
 package struct TaskPlan: Sendable {
-    /// What a waiting task waits for.
+    /// The facts why a task waits.
     package struct Wait: Sendable {
         /// When it is due, by its own definition and by the use of its host.
         package var dueAt: Timestamp
@@ -23,7 +23,7 @@ package struct TaskPlan: Sendable {
         package fileprivate(set) var interest = ConditionNeeds()
         /// The triggers of standing requests.
         package fileprivate(set) var triggers = TriggerSet(rawValue: 0)
-        /// A task waits, whatever for.
+        /// A task waits.
         package fileprivate(set) var hasPending = false
 
         package init() {}
@@ -36,7 +36,7 @@ package struct TaskPlan: Sendable {
     /// Launches that clients have asked to end.
     package private(set) var expirations: [(launch: LaunchID, reason: ExpirationReason)] = []
     package private(set) var changes: TaskChanges
-    /// By the task; those that wait.
+    /// The waiting tasks.
     package private(set) var waits: [TaskID: Wait] = [:]
     /// The hosts, with their tasks that may begin now.
     package private(set) var hosts: [String: HostFacts]
@@ -103,7 +103,8 @@ package struct TaskPlan: Sendable {
 
     // MARK: - Rows
 
-    /// Without standing requests nothing is remembered: the next one compares with what it finds.
+    /// Without standing requests nothing is remembered: the next one compares with the machine as
+    /// it is then.
     private mutating func compareWorld() -> [TaskTrigger] {
         guard let present = news.world else { return [] }
         guard snapshot.tasks.contains(where: \.request.isStanding) else {
@@ -121,9 +122,9 @@ package struct TaskPlan: Sendable {
         return new.triggers(since: before)
     }
 
-    /// What has happened changes the timing of a task.
+    /// Changes the timing of a task by the news.
     private func update(_ task: inout StoredTask, _ fired: [TaskTrigger]) {
-        // A clock that was set back: what was written at a later moment lasts as long from now on.
+        // The clock was set back: a delay that was written at a later moment begins again now.
         if news.isFirst || news.clockWentBack { task.timing = TaskTiming(task, at: now) }
         if task.launch == nil, news.hasOtherZones {
             _ = task.timing.followZone(of: task.request, now: now, conditions.time)
@@ -173,7 +174,7 @@ package struct TaskPlan: Sendable {
 
     // MARK: - What may begin
 
-    /// The tasks that are due, and those that go along with them.
+    /// The due tasks, and tasks that begin along with them.
     private mutating func ready(among waiting: [StoredTask]) -> [StoredTask] {
         var gates: [EligibilityKey: (gate: Gate, isOpen: Bool)] = [:]
         var due: [StoredTask] = []
@@ -204,7 +205,7 @@ package struct TaskPlan: Sendable {
         }
         due.sort { ($0.timing.dueAt, $0.id) < ($1.timing.dueAt, $1.id) }
         let hosts = Set(due.map(\.host))
-        // What recurs takes along what recurs.
+        // A repeating request takes others along.
         let isAwake = news.isAwake || due.contains { $0.timing.window != nil && isFree($0) }
         due += early.filter { hosts.contains($0.host) || isAwake && isNeighbour($0) }
         let ids = Set(due.map(\.id))
@@ -267,7 +268,7 @@ package struct TaskPlan: Sendable {
         if let at = plan.next { wake(at: at) }
         var placesLeft = snapshot.placesForTasks
         starts = plan.due.filter { due in
-            // What a client asks for now is not held up by what it may be there to end.
+            // A run that a client asks for needs no place: it may be there to end others.
             if due.session != nil || due.tasks.contains(where: \.isUrgent) { return true }
             // The others are decided about when a launch has ended.
             placesLeft -= 1
@@ -312,7 +313,7 @@ package struct TaskPlan: Sendable {
 // MARK: - Reasons
 
 extension TaskPlan {
-    /// All that a waiting task waits for.
+    /// The reasons why a task waits.
     ///
     /// - Parameter transfers: The wait for transfers, of a job that has any to wait for.
     package func reasons(of task: StoredTask, transfers: WaitReason?) -> [WaitReason] {

@@ -26,18 +26,18 @@ struct KeptLaunch {
     var isAdopted = false
     /// How often its answers could not be recorded.
     var answerFailures = 0
-    /// The launch's answers were given up: its events are told again, whatever its exit status.
+    /// The launch's answers were given up: its events are handed over again after any exit status.
     var hasLostAnswers = false
 
-    /// What a resident process uses is not measured, since it does other work, too; nor what a job
-    /// uses, which may compute.
+    /// The processor time of a resident process is not measured, since it does other work, too; nor
+    /// that of a job, which may compute.
     mutating func watchProcessor(from now: Instant) {
         if budget > Limits.processorSeconds, resident == nil, !program.isJob {
             processor.sampleAt = now
         }
     }
 
-    /// The moments at which the launch needs a turn.
+    /// When the launch needs a turn.
     func moments(now: Moment, _ time: LocalTime) -> [Instant] {
         var moments = [endsAt, processor.sampleAt].compactMap { $0 }
         if endsAt == nil || isExpired { return moments }
@@ -60,7 +60,7 @@ struct KeptLaunch {
         endsAt != nil && program.job?.inhibitsSleep.holds(in: conditions) ?? false
     }
 
-    /// The launch knows that it is to end. A resident process is told in the store.
+    /// The launch knows that it is to end. A resident process reads it in the store.
     var wasAskedToEnd: Bool { isExpired && (resident == nil || isExpirationTold) }
 
     /// Seconds from the request to end to the kill. The supervisor of a job kills first.
@@ -87,7 +87,7 @@ struct ProcessorWatch {
 }
 
 /// Launches that were handed to processes which run by themselves: engine and process meet in the
-/// store alone. The engine writes that a launch is to end, the process what it has done.
+/// store alone. The engine writes that a launch is to end, the process its results.
 struct ResidentLaunches {
     private let writer: StoreWriter
 

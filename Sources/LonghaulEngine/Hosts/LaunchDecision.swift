@@ -1,7 +1,7 @@
 package import LonghaulCore
 internal import LonghaulStore
 
-/// A decision about hosts and tasks, and what it was made from.
+/// A decision about hosts and tasks, and its facts.
 struct LaunchDecision {
     let plan: TaskPlan
     private let hosts: [String: StoredHost]
@@ -55,7 +55,7 @@ struct RunningTask {
     let expires: Bool
     let isProcessing: Bool
 
-    /// - Parameter isRequested: It begins whatever it waits for, and loses nothing by it.
+    /// - Parameter isRequested: A client has asked for it: lost requirements do not end it.
     init(_ task: StoredTask, isRequested: Bool = false) {
         identifier = task.request.identifier
         required = task.request.eligibility.eligibility.waived
@@ -65,7 +65,7 @@ struct RunningTask {
         isProcessing = task.kind == .processing
     }
 
-    /// The task has lost what it needs, and is to end.
+    /// The task has lost a requirement, and is to end.
     func isLost(in conditions: ConditionSnapshot, now: Timestamp) -> Bool {
         if !expires { return false }
         if let windows, !windows.phase(at: now, conditions.time).isOpen { return true }
@@ -73,7 +73,7 @@ struct RunningTask {
             && !required.gate(in: conditions, now: now, isRunning: true).isOpen
     }
 
-    /// The moment at which its window closes; `nil` = it has none, or goes on then.
+    /// When its window closes; `nil` = that does not end it.
     func closesAt(now: Timestamp, _ time: LocalTime) -> Timestamp? {
         expires ? windows?.phase(at: now, time).until : nil
     }

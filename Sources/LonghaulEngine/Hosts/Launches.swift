@@ -1,10 +1,10 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// Starts the programs that are told what happened. A launch is recorded when its process exists
+/// Starts the programs of hosts and jobs. A launch is recorded when its process exists
 /// and before it runs, so that no crash makes two of one.
 ///
-/// It runs at the end of each turn, in transactions of its own: hosts hold no transfer back.
+/// It runs at the end of each turn, in separate transactions: hosts hold no transfer back.
 struct Launches {
     private let writer: StoreWriter
     private let port: any HostPort
@@ -38,7 +38,7 @@ struct Launches {
 
     /// Work of a turn after its hosts.
     struct Outcome {
-        /// A host may have changed what is wanted of transfers.
+        /// A host may have changed the intents of transfers.
         var mayHaveIntents = false
     }
 
@@ -73,7 +73,7 @@ struct Launches {
         if writer.retryAt != nil || retryAt.map({ $0 > now.monotonic }) ?? false { return outcome }
         retryAt = nil
         do throws(LonghaulError) {
-            // Reports of a process count before its end, and before it is told to end.
+            // Reports of a process count before its end, and before the request to end.
             for report in try residents.reports(of: launches) {
                 try record(report, isLeaving: isLeaving, &outcome, now: now)
             }
@@ -123,7 +123,7 @@ struct Launches {
             }
         }
         machine.remember(conditions, now: now)
-        // The effects of a clock that was set back have been recorded by now.
+        // The effects of a clock that was set back are recorded.
         lastDecision = now
         outlook = decision.plan.outlook
         nextCheck = decision.nextCheck(now: now.wall)
@@ -145,7 +145,7 @@ struct Launches {
 
     // MARK: - Expiration
 
-    /// Launches whose tasks lost what they require, or that use too much of the processor.
+    /// Ends launches whose tasks lost a requirement, or that use too much of the processor.
     private mutating func expireTasks(_ conditions: ConditionSnapshot, now: Moment) {
         for id in launches.keys.sorted() {
             guard var launch = launches[id], launch.endsAt != nil, !launch.isExpired else {
@@ -314,7 +314,7 @@ struct Launches {
             return
         }
         let host = kept.host
-        // Counted from now, whatever the clock was set to since the process was made.
+        // Counted from now: the clock may have been set since the process was made.
         let deadline = now.wall + kept.budget
         var handover = launch.handover
         handover.resident = kept.resident

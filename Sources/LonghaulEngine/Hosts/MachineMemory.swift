@@ -26,7 +26,7 @@ struct MachineMemory {
 
     mutating func transfersEnd() { (hasTransfers, hasSeenTransfers) = (false, false) }
 
-    /// What has happened since the last decision.
+    /// The changes since the last decision.
     func news(
         _ snapshot: ConditionSnapshot, clockWentBack: Bool, now: Moment
     ) -> TaskNews {
@@ -65,7 +65,7 @@ struct MachineMemory {
         return changed.isEmpty ? open : open + [(changed, now + Limits.taskSettleSeconds)]
     }
 
-    /// - Parameter areKnown: What was unknown before does not count.
+    /// - Parameter areKnown: Values that were unknown before do not count.
     private static func changed(
         _ old: Conditions, _ new: Conditions, areKnown: Bool = false
     ) -> Set<ConditionKind> {

@@ -5,7 +5,7 @@ package struct HostFacts: Hashable, Sendable {
     package var isBusy = false
     /// The host runs by itself and gets its events live.
     package var isAttached = false
-    /// A process of it that runs by itself takes what is handed over: no program is started.
+    /// A process of it that runs by itself takes launches: no program is started.
     package var hasResident = false
     package var obstacle: LaunchObstacle?
     /// Launches in a row that failed.
@@ -52,7 +52,7 @@ package struct WaitingSession: Hashable, Sendable {
 
 /// State of a host, for people.
 public enum HostState: Hashable, Sendable {
-    /// Nothing waits for it, or nothing that it is to be started for.
+    /// Nothing waits that the host is started for.
     case idle
     /// A process of the host is attached and gets its events itself, and nothing else waits.
     case attached
@@ -117,7 +117,7 @@ package enum LaunchPolicy {
         return plan
     }
 
-    /// All that may be handed over now, in one launch.
+    /// The launch for everything that is due.
     private static func due(_ host: HostFacts, now: Timestamp) -> Due? {
         let isHeldBack = retryAt(host, now: now) != nil
         let session = first(of: host, now: now).flatMap { session in
@@ -148,10 +148,10 @@ package enum LaunchPolicy {
     }
 
     /// The session whose turn comes first: input before events, since a transfer waits for it;
-    /// among those that are due the one that was handed over longest ago.
+    /// among due sessions the one that was handed over longest ago.
     ///
-    /// After a failure the sessions take turns, whatever they need: events that a host cannot deal
-    /// with keep those of its other sessions waiting, but not for ever.
+    /// After a failure the sessions take turns: events that a host cannot deal
+    /// with delay its other sessions, but not for ever.
     private static func first(of host: HostFacts, now: Timestamp) -> WaitingSession? {
         if host.isAttached { return nil }
         return host.sessions.filter(\.launchEvents).min { left, right in
@@ -173,7 +173,7 @@ package enum LaunchPolicy {
         return max(now, session.firstWaiting + delay)
     }
 
-    /// A delay longer than so many failures are worth is one of a clock that was wrong.
+    /// A delay longer than the number of failures allows comes from a clock that was wrong.
     private static func retryAt(_ host: HostFacts, now: Timestamp) -> Timestamp? {
         guard host.failures > 0, let at = host.retryAt, at > now,
             at <= now + delay(afterFailures: host.failures)
@@ -181,7 +181,7 @@ package enum LaunchPolicy {
         return at
     }
 
-    /// Seconds until a host is started again that has failed so many times in a row.
+    /// Seconds until a host is started again after this number of failures in a row.
     package static func delay(afterFailures failures: Int) -> Double {
         guard failures > 0 else { return 0 }
         var delay = Limits.launchDelayMinimumSeconds

@@ -46,7 +46,7 @@ package struct LaunchID: RawRepresentable, Hashable, Comparable, Sendable {
     }
 }
 
-/// Names a process of a host that runs by itself and takes what is handed over.
+/// Names a process of a host that runs by itself and takes launches.
 package struct ResidentID: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int64
 
@@ -97,7 +97,7 @@ package struct DueTask: Hashable, Sendable {
 
 /// A program that may be started, as it was made known.
 public struct HostSettings: Hashable, Sendable {
-    /// The program by absolute path, then its arguments. Run as it is, by no shell.
+    /// The program by absolute path, then its arguments. Run without a shell.
     public var argv: [String]
     /// Identifiers of the background tasks that may be submitted for it.
     public var permitted: [String]
@@ -124,11 +124,11 @@ public struct HostSettings: Hashable, Sendable {
     }
 }
 
-/// Settings for all transfers of a session, and the host that is told of them.
+/// Settings for all transfers of a session, and the host that gets their events.
 public struct SessionSettings: Hashable, Sendable {
-    /// The program that is told what happened; `nil` = none, the events wait.
+    /// The program that gets the events; `nil` = the events wait.
     public var host: String?
-    /// Transfers enqueued from now on are discretionary, whatever their request says.
+    /// Transfers enqueued from now on are discretionary, also if their request is not.
     public var isDiscretionary = false
     /// The host is started for events. If not, the events wait until the host comes for them.
     public var launchEvents = true
@@ -146,7 +146,7 @@ public struct SessionSettings: Hashable, Sendable {
     public init() {}
 }
 
-/// Changes that `session set` may make. `nil` = leave as it is.
+/// Changes that `session set` may make. `nil` = unchanged.
 public struct SessionChange: Hashable, Sendable {
     /// `.some(nil)` = no host any more.
     public var host: String??

@@ -23,7 +23,7 @@ package enum LaunchedProgram: Hashable, Sendable {
 
     package var isJob: Bool { job != nil }
 
-    /// Seconds that a launch may take: the longest of all that it carries.
+    /// Seconds that a launch may take: the longest budget of its parts.
     package func budget(of due: LaunchPolicy.Due) -> Double {
         switch self {
         case .job(_, let settings): return settings.maxSeconds ?? Limits.endlessLaunchSeconds
@@ -43,21 +43,21 @@ package struct JobSettings: Hashable, Codable, Sendable {
     package var directory: String
     /// The variables of the command, without those that name the job and the run.
     package var environment: [String: String]
-    /// Variables of the login in which the job was made, for an engine that runs in none. Another
-    /// login has others.
+    /// Variables of the login in which the job was made, for an engine that runs outside of one.
+    /// Another login has others.
     package var loginVariables: [String: String]?
     /// 0 = the usual priority of processor and disk; 1…19 = a lower one, and the disk only when
     /// nobody else uses it.
     package var nice = 10
     /// Seconds from SIGTERM to SIGKILL.
     package var graceSeconds: Double = 30
-    /// A run is asked to end after so many seconds; `nil` = never.
+    /// Seconds after which a run is asked to end; `nil` = never.
     package var maxSeconds: Double?
     /// The job runs once; `false` = `job add` made it, and it stays.
     package var isOnce = false
     /// When a run keeps a machine from going to sleep that nobody uses.
     package var inhibitsSleep = SleepInhibition.off
-    /// A run that fails is told on the desktop of the user.
+    /// A notification on the desktop says that a run has failed.
     package var notifies = false
 
     package init(directory: String, environment: [String: String]) {

@@ -1,13 +1,13 @@
 /// The part of a job's request that the request of a program does not have.
 package struct JobSchedule: Hashable, Sendable {
-    /// The times at which it may run; `nil` = at any time.
+    /// Its windows; `nil` = it may run at any time.
     package var windows: TimeWindows?
     /// Preferences, until they have kept a run waiting for a day or half of the time to the
     /// deadline; those of a repeating job, until the end of its tolerance. `nil` = the default of
     /// such a request.
     package var prefers: ConditionNeeds?
     package var isDiscretionary = false
-    /// The times of day at which the job repeats; `nil` = it does not repeat daily.
+    /// The times of day of its runs; `nil` = it does not repeat daily.
     package var daily: DailyMoment?
     /// The number of retries of a due run after a failure; `nil` = without end.
     package var retries: Int?
@@ -27,15 +27,15 @@ package struct JobSchedule: Hashable, Sendable {
         }
     }
 
-    /// The place of a failure among those of one due run: 1 for its first attempt. 0 = none failed.
+    /// The place of a failure within one due run: 1 for its first attempt. 0 = none failed.
     ///
-    /// - Parameter failures: In a row, those of earlier due runs among them.
+    /// - Parameter failures: In a row, including earlier due runs.
     package func attempt(ofFailures failures: Int) -> Int {
         guard let retries, failures > 0 else { return failures }
         return (failures - 1) % (retries + 1) + 1
     }
 
-    /// True if the due run is tried again after so many failures in a row.
+    /// True if the due run is tried again after this number of failures in a row.
     package func isTriedAgain(afterFailures failures: Int) -> Bool {
         retries.map { attempt(ofFailures: failures) <= $0 } ?? true
     }

@@ -17,11 +17,11 @@ extension Limits {
     package static let dailyMaximumSeconds: Double = 15 * 86_400
     /// The longest delay of a task that was put off.
     package static let deferralMaximumSeconds: Double = 15 * 60
-    /// A job that was stopped begins again when what it requires has not changed for so long.
+    /// A job that was stopped begins again when its requirements have not changed for this time.
     package static let taskSettleSeconds: Double = 5
-    /// Hosts that run for tasks at the same time; what a client asks for now comes on top.
+    /// Hosts that run for tasks at the same time, besides runs that a client has asked for.
     package static let taskLaunchesAtOnce = 16
-    /// The world changes in steps: a trigger waits so long for those that follow the first…
+    /// The world changes in steps: a trigger waits this long for more after the first…
     package static let triggerSettleSeconds: Double = 5
     /// …and a request is triggered no more often than this.
     package static let triggerPauseSeconds: Double = 60
@@ -43,7 +43,8 @@ extension Limits {
     package static let taskRunsKept = 10
     /// Ends of wake-ups that were not handled are remembered for each host.
     package static let wakeUpEndsKept = 10
-    /// Each refresh in a row that brought nothing adds an interval to the next one, up to so many…
+    /// Each refresh in a row that brought nothing adds an interval to the next one, up to this
+    /// number…
     package static let emptyRunsCounted = 3
     /// …and as long as no more than this comes between two of them.
     package static let emptyIntervalSeconds: Double = 86_400
@@ -51,7 +52,7 @@ extension Limits {
     // Kept uses.
     /// Uses so close together count once.
     package static let usageBurstSeconds: Double = 3600
-    /// Days before today of which uses are kept: whole weeks.
+    /// Days before today whose uses are kept: whole weeks.
     package static let usageDays = 21
     /// Uses of one day that are kept; no more bursts begin in a day, unless the clock is set.
     package static let usesPerDay = 24
@@ -78,8 +79,8 @@ extension Limits {
     package static let usageForgottenSeconds: Double = 14 * 86_400
     /// The longest time from one refresh to the next that learning makes.
     package static let refreshHeldSeconds: Double = 86_400
-    /// A use is likely where so many are expected…
+    /// A use is likely where this number is expected…
     package static let likelyUse = 0.3
-    /// …in so many quarter hours from now on.
+    /// …in this number of quarter hours from now on.
     package static let likelyUseQuarters = 3
 }

@@ -1,4 +1,4 @@
-/// A request or wake-up as it is stored.
+/// A stored request or wake-up.
 package struct StoredTask: Sendable {
     package var id: TaskID
     package var host: String

@@ -31,7 +31,7 @@ public enum TaskTrigger: String, Codable, Sendable, CaseIterable {
 public struct TaskRepetition: Hashable, Codable, Sendable {
     /// Seconds between two runs, 1 and more.
     public var interval: Double
-    /// Seconds by which a run may come earlier; `nil` = half of ``interval``. Two runs are never
+    /// Seconds that a run may come earlier; `nil` = half of ``interval``. Two runs are never
     /// closer than the interval less the tolerance.
     public var tolerance: Double?
 
@@ -44,7 +44,7 @@ public struct TaskRepetition: Hashable, Codable, Sendable {
     /// Value of ``tolerance`` within its bounds.
     package var slack: Double { min(max(tolerance ?? interval / 2, 0), interval) }
 
-    /// Seconds between two runs after so many in a row that brought nothing: whole intervals.
+    /// Seconds between two runs after a number of empty runs in a row: whole intervals.
     package func interval(afterEmpty runs: Int) -> Double {
         let most = (Limits.emptyIntervalSeconds / interval).rounded(.down)
         return interval * max(1, min(Double(1 + runs), most))
@@ -221,7 +221,7 @@ public struct WakeUp: Hashable, Sendable {
     public var identifier: String?
     /// A JSON text that is handed to the host; of merged ones the newest. `nil` = none.
     public var payload: String?
-    /// Handed over at once, whatever delay the host has for having failed. A host that does not
+    /// Handed over at once, also while the host is delayed after a failure. A host that does not
     /// handle three in a row loses this for a day.
     public var isUrgent: Bool
     /// Dropped when it has not been handed over by then; `nil` = never.

@@ -1,7 +1,7 @@
-/// Facts that decide about tasks and hosts: what the store holds, in one snapshot, and the state of
-/// the hosts' programs.
+/// Facts that decide about tasks and hosts: one snapshot of the store, and the state of the
+/// hosts' programs.
 package struct TaskSnapshot: Sendable {
-    /// All tasks, those that launches carry among them.
+    /// All tasks, waiting and running.
     package var tasks: [StoredTask] = []
     /// The hosts that have a task or a waiting session, without their tasks.
     package var hosts: [String: HostFacts] = [:]

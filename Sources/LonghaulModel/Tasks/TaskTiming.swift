@@ -176,7 +176,7 @@ extension TaskTiming {
         window = window.map { $0 + -jump }
         guard dueAt < .distantFuture else { return }
         if isDaily {
-            // A time of day is what it is, whatever the clock showed before; the run of a time that
+            // A time of day does not depend on the clock before; the run of a time that
             // comes once more has been.
             if dueAt - now > Limits.dailyMaximumSeconds { dueAt = now }
             mayBeginAt = dueAt
@@ -227,7 +227,7 @@ extension TaskTiming {
         if end == .result(.noData) { emptyRuns = min(emptyRuns + 1, Limits.emptyRunsCounted) }
     }
 
-    /// Seconds until a task comes again that was put off so many times in a row.
+    /// Seconds until a task comes again after this number of deferrals in a row.
     package static func delay(afterDeferrals deferrals: Int) -> Double {
         guard deferrals > 0 else { return 0 }
         return deferrals > 10
@@ -256,7 +256,7 @@ package enum TaskSettlement: Hashable, Sendable {
     /// - Parameters:
     ///   - timing: As it was when the run began.
     ///   - started: When the run began.
-    ///   - time: By which times of day are meant.
+    ///   - time: The zone of times of day.
     package static func decide(
         _ request: TaskRequest, _ timing: TaskTiming, _ end: TaskEnd, started: Timestamp,
         place: Double, now: Timestamp, _ time: LocalTime = .utc

@@ -4,7 +4,7 @@
 /// A day is expected to be like the same weekday of earlier weeks and like the days just before it.
 /// Which of the two counts more is taken from how alike such days have been.
 package struct UsageHistogram: Codable, Hashable, Sendable {
-    /// When the observation began, or began anew with a use after a long time without.
+    /// When the observation began, or began again with a use after a long time without.
     package private(set) var observedSince: Timestamp
     /// When the last burst of uses began.
     package private(set) var lastUse: Timestamp?

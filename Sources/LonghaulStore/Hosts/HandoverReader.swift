@@ -14,9 +14,9 @@ package struct HandoverReader {
     private var last: Int64
     private var count = 0
 
-    /// Hands over about so many events at most; the next launch gets the rest.
+    /// Hands over about `limit` events at most; the next launch gets the rest.
     ///
-    /// - Parameter range: The events that a launch was handed; `nil` = all that wait.
+    /// - Parameter range: The events that a launch was handed; `nil` = all waiting ones.
     package init(
         _ store: Store, session: String, within range: ClosedRange<Int64>? = nil, limit: Int,
         now: Timestamp

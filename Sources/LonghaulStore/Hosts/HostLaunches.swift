@@ -83,8 +83,8 @@ package struct HostLaunches {
     /// - Parameters:
     ///   - wasOurs: Whether this engine began it. An `unknown` end that leaves events behind is
     ///     then a failure: a host whose status is always lost would be started without end. For a
-    ///     launch of an earlier engine, or of a resident process, it is none.
-    ///   - time: By which times of day are meant.
+    ///     launch of an earlier engine, or of a resident process, it is not.
+    ///   - time: The zone of times of day.
     /// - Returns: The outcome as recorded.
     @discardableResult package func end(
         _ id: LaunchID, _ outcome: LaunchOutcome, wasOurs: Bool = true, now: Timestamp,
@@ -178,7 +178,7 @@ extension LaunchOutcome {
 }
 
 extension TaskEnd {
-    /// End of a task that has no result of its own, by the end of its launch.
+    /// End of a task without a result, by the end of its launch.
     init(_ outcome: LaunchOutcome) {
         switch outcome.ending {
         // The launch ended because it was asked to, not because its work was done.

@@ -71,7 +71,7 @@ package struct RegisteredHosts {
         }
     }
 
-    /// Counts a use of a host, unless there is none of that name. A use that a power cut loses was
+    /// Counts a use of a host, if it exists. A use that a power cut loses was
     /// one of many.
     package func recordUse(
         _ name: String, _ now: Timestamp, _ time: LocalTime
@@ -88,7 +88,7 @@ package struct RegisteredHosts {
         }
     }
 
-    /// When a host was used; `nil` = there is none of that name.
+    /// When a host was used; `nil` = no such host.
     package func usage(of name: String) throws(LonghaulError) -> UsageHistogram? {
         try store.access { try HostRows($0).usage(of: name) }
     }

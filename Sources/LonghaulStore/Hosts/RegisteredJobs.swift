@@ -1,6 +1,6 @@
 package import LonghaulModel
 
-/// The jobs, for clients: hosts of their own kind, each with one processing request of its name.
+/// The jobs, for clients: each a row of `host` with one processing request of its name.
 package struct RegisteredJobs {
     let store: Store
 
@@ -119,7 +119,7 @@ package struct RegisteredJobs {
         return host
     }
 
-    /// Asks the engine to begin a run, whatever the job waits for.
+    /// Asks the engine to begin a run now.
     ///
     /// - Throws: `noSuchHost`; `conflict` when it runs.
     package func run(_ name: String, now: Timestamp, _ time: LocalTime) throws(LonghaulError) {
@@ -141,7 +141,7 @@ package struct RegisteredJobs {
         }
     }
 
-    /// No run begins any more, or runs begin again. A run goes on.
+    /// Pauses or resumes the job. A run is not interrupted.
     ///
     /// - Throws: `noSuchHost`; `conflict` when it has ended.
     package func setPaused(_ name: String, _ isPaused: Bool) throws(LonghaulError) {

@@ -1,6 +1,6 @@
 package import LonghaulModel
 
-/// A process of a host that runs by itself and takes what is handed over.
+/// A process of a host that runs by itself and takes launches.
 package struct StoredResident: Hashable, Sendable {
     package var id: ResidentID
     package var host: String
@@ -57,7 +57,7 @@ package struct Residents {
         }
     }
 
-    /// Removes the process: it takes nothing more, and gives back what it has not ended.
+    /// Removes the process: it takes nothing more, and gives back its open launches.
     package func leave(_ id: ResidentID) throws(LonghaulError) {
         try store.write(.durable) { connection in
             let rows = ResidentRows(connection)
@@ -116,8 +116,8 @@ package struct Residents {
         } ?? 0
     }
 
-    /// Records what the process says of its launch, durably. `false`: the launch has ended, or
-    /// carries no such task, and what is said counts no more.
+    /// Records a report of the process, durably. `false`: the launch has ended, or
+    /// carries no such task, and the report is ignored.
     package func add(_ report: LaunchReport) throws(LonghaulError) -> Bool {
         try store.write(.durable) { try ResidentRows($0).add(report) }
     }

@@ -16,7 +16,7 @@ package struct Sessions {
         try store.snapshot { try SessionRows($0).session(name) }
     }
 
-    /// Changes the settings of a session, durably; makes the session if there is none. Transfers
+    /// Changes the settings of a session, durably; makes the session if it is missing. Transfers
     /// that are already enqueued keep their settings, except for the host.
     package func change(
         _ name: String, _ change: SessionChange, now: Timestamp

@@ -6,7 +6,7 @@ package struct CarriedTasks {
     private var rows: TaskRows { TaskRows(connection) }
     private var runs: TaskRunRows { TaskRunRows(connection) }
 
-    /// A launch carries these from now on; those that were cancelled meanwhile are left out.
+    /// A launch carries these from now on; tasks that were cancelled meanwhile are left out.
     func begin(_ ids: [TaskID], in launch: LaunchID, now: Timestamp) throws {
         for id in ids {
             guard let task = try rows.find(id), task.launch == nil else { continue }
@@ -42,7 +42,7 @@ package struct CarriedTasks {
         return true
     }
 
-    /// The launch has ended: so do those of its tasks that have no result.
+    /// The launch has ended: so do its tasks without a result.
     func settleAll(
         of launch: LaunchID, _ outcome: LaunchOutcome, now: Timestamp, _ time: LocalTime
     ) throws {
@@ -82,7 +82,7 @@ package struct CarriedTasks {
         next.timing = timing
         if task.request.isStanding {
             let isDone = timing.dueAt == .distantFuture
-            // The triggers of the launch have to be told again, with those that have fired since.
+            // The triggers of the launch have to be handed over again, with later ones.
             let told = isDone ? nil : task.firedBy
             next.trigger = task.trigger.map { told?.adding($0) ?? $0 } ?? told
             if isDone, next.trigger != nil { next.makeDue(now: now) }

@@ -2,7 +2,7 @@ package import LonghaulModel
 
 /// The rows that decide about tasks and hosts: a machine has tens of each, and all are read.
 package struct TaskFacts: Sendable {
-    /// Without what the store does not know of the hosts' programs, see
+    /// Without the states of the hosts' programs, see
     /// ``complete(isBusy:isAttached:obstacle:isAlive:)``.
     package var snapshot = TaskSnapshot()
     /// By name; empty while nothing waits and not all are asked for.
@@ -10,7 +10,7 @@ package struct TaskFacts: Sendable {
     /// The processes that run by themselves, newest first.
     package private(set) var residents: [StoredResident] = []
 
-    /// - Parameter ofAllHosts: Those for which nothing waits among them.
+    /// - Parameter ofAllHosts: Include hosts for which nothing waits.
     init(_ connection: Connection, ofAllHosts: Bool = false) throws {
         snapshot.tasks = try TaskRows(connection).all()
         snapshot.world = try SettingRows(connection).value(of: Self.world).flatMap {
@@ -40,7 +40,7 @@ package struct TaskFacts: Sendable {
 
     /// Adds the states of the hosts' programs.
     ///
-    /// - Returns: The process of each host that takes what is due.
+    /// - Returns: The process of each host that takes launches.
     @discardableResult package mutating func complete(
         isBusy: (String) -> Bool, isAttached: (String) -> Bool,
         obstacle: (String) -> LaunchObstacle?, isAlive: (StoredResident) -> Bool
@@ -96,7 +96,7 @@ package struct TaskQueue {
 }
 
 extension EngineTransaction {
-    /// Tasks and wake-ups, for which hosts are launched besides events.
+    /// Tasks and wake-ups.
     package var tasks: TaskQueue { TaskQueue(connection: connection) }
     package var carriedTasks: CarriedTasks { CarriedTasks(connection: connection) }
 }

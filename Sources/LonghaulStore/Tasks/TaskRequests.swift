@@ -5,7 +5,7 @@ package struct TaskRequests {
     let store: Store
 
     /// Records a request, durably; one of the same identifier that waits is replaced. A request
-    /// that repeats goes on with the interval of the one that it replaces.
+    /// that repeats keeps the interval of the one that it replaces.
     ///
     /// - Returns: Its host.
     package func submit(
@@ -94,7 +94,7 @@ package struct TaskRequests {
         }
     }
 
-    /// All that wait or run, by host and identifier.
+    /// All requests, by host and identifier.
     ///
     /// - Parameter host: `nil` = of all hosts.
     package func all(host: String? = nil) throws(LonghaulError) -> [StoredTask] {
@@ -107,7 +107,7 @@ package struct TaskRequests {
         }
     }
 
-    /// All that waits for a host, wake-ups among them.
+    /// The waiting requests and wake-ups of a host.
     package func waiting(for host: String) throws(LonghaulError) -> [StoredTask] {
         try store.access {
             try $0.all(
@@ -173,7 +173,7 @@ package struct TaskRequests {
         }
     }
 
-    /// Cancels requests, all or none: none of them waits any more. What runs goes on.
+    /// Cancels requests, all or none: none of them waits any more. Runs are not interrupted.
     package func cancel(
         _ identifiers: [String], host: String? = nil
     ) throws(LonghaulError) {
@@ -187,7 +187,7 @@ package struct TaskRequests {
         }
     }
 
-    /// Cancels all requests; returns how many. What runs goes on.
+    /// Cancels all requests; returns how many. Runs are not interrupted.
     package func cancelAll(host: String? = nil) throws(LonghaulError) -> Int {
         try store.write(.durable) { connection in
             try connection.run(
@@ -196,7 +196,7 @@ package struct TaskRequests {
         }
     }
 
-    /// Asks the engine to launch a request that waits, whatever it waits for.
+    /// Asks the engine to launch a waiting request now.
     package func simulateLaunch(
         of identifier: String, host: String? = nil
     ) throws(LonghaulError) {
@@ -265,14 +265,14 @@ package struct TaskRequests {
 
     /// The rows that decide about tasks and hosts.
     ///
-    /// - Parameter ofAllHosts: Those for which nothing waits among them.
+    /// - Parameter ofAllHosts: Include hosts for which nothing waits.
     package func facts(ofAllHosts: Bool = false) throws(LonghaulError) -> TaskFacts {
         try store.snapshot { try TaskFacts($0, ofAllHosts: ofAllHosts) }
     }
 }
 
 extension Store {
-    /// Tasks and wake-ups, for which hosts are launched besides events.
+    /// Tasks and wake-ups.
     package var tasks: TaskRequests { TaskRequests(store: self) }
 }
 
