@@ -111,8 +111,10 @@ import Testing
         #expect(try header(StoreLocation(directory: directory)) == Self.newest)
     }
 
+    /// In the store of the release, which is not migrated by it.
     private func countsOfAll(_ directory: String) throws -> [TransferState: Int] {
-        let store = try Store.openToShow(directory: directory)
+        let first = Migration(versions: [Version1.statements])
+        let store = try open(directory, .existing, first)
         defer { try? store.close() }
         return try store.transfers.counts()
     }
