@@ -117,6 +117,11 @@ final class SimTasks {
             else { continue }
             entries[number]?.firedAt = now
         }
+        // Of an engine that is killed between the commit of a launch and the start of its process,
+        // the next one finds a launch that has not handled its wake-ups.
+        for (id, process) in hosts.processes where process.begunAt == nil {
+            if try world.clients.hosts.launch(id) != nil { beginWakeUps(process.tasks, in: id) }
+        }
         for (_, entry) in hosts.ledger.watched where !entry.order.tasks.isEmpty {
             for number in entries.keys where entries[number]?.key.host == entry.order.host {
                 if entries[number]?.launch == nil { entries[number]?.mayHaveBeenHanded = true }
