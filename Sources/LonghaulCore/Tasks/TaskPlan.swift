@@ -329,7 +329,12 @@ extension TaskPlan {
         } else if let transfers {
             reasons.append(transfers)
         } else if wait.dueAt > now {
-            let isBackOff = task.timing.failures > 0 || task.timing.deferrals > 0
+            // After its last retry a job waits for its next run, as after a success.
+            let failures = task.timing.failures
+            let isTriedAgain =
+                failures > 0
+                && task.request.job?.isTriedAgain(afterFailures: failures) ?? true
+            let isBackOff = isTriedAgain || task.timing.deferrals > 0
             reasons.append(
                 WaitReason(
                     isBackOff ? .backoff : .earliestBegin, required: RFC3339.format(wait.dueAt),

@@ -72,6 +72,16 @@ import Testing
         }
     }
 
+    /// A job with one retry.
+    private static func hasFailed(_ times: Int) -> @Sendable (inout StoredTask) -> Void {
+        {
+            $0.request.job = JobSchedule()
+            $0.request.job?.retries = 1
+            $0.timing.failures = times
+            $0.timing.dueAt = start + 60
+        }
+    }
+
     private static let onBattery: Row.World = { _, conditions, _ in
         conditions.conditions.power.value = .battery
     }
@@ -131,6 +141,8 @@ import Testing
                 $0.timing.dueAt = start + 60
                 $0.timing.failures = 1
             }, next: 60, reasons: [.backoff]),
+        Row("a job between its retries", task: hasFailed(1), next: 60, reasons: [.backoff]),
+        Row("a job after its last retry", task: hasFailed(2), next: 60, reasons: [.earliestBegin]),
         Row("put off", task: isPutOff, next: 60, reasons: [.backoff]),
         Row("put off, and a condition changes", task: isPutOff, world: powerChanges, begins: true),
         Row(
@@ -147,7 +159,7 @@ import Testing
                 $0.wasStopped = true
             },
             world: { _, _, news in
-                news.settling = [(needs: ConditionNeeds(power: true), until: start + 5)]
+                news.settling = [(kinds: [.power], until: start + 5)]
             }, next: 5),
         Row(
             "a clock that was set back",
