@@ -4,7 +4,7 @@ import Longhaul
 struct Completion: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "completion",
-        abstract: "Print what completes command lines in a shell.",
+        abstract: "Print a script that completes command lines in a shell.",
         discussion: """
             Commands, options, files, the ids of transfers and the names of sessions.
 

@@ -8,7 +8,7 @@ struct LonghaulCommand: ParsableCommand {
     // start of the program two milliseconds.
     static let configuration = CommandConfiguration(
         commandName: "longhaul",
-        abstract: "Transfers that carry on: across crashes, reboots and network changes.",
+        abstract: "Finish downloads and uploads in spite of crashes, reboots and lost connections.",
         discussion: """
             A transfer is recorded on disk before it begins, so it resumes from its bytes when \
             this process has died.

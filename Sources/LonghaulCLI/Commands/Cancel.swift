@@ -4,7 +4,7 @@ import Longhaul
 struct Cancel: ChangingCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
-        abstract: "End transfers and free their bytes.",
+        abstract: "End transfers for good and delete the bytes received so far.",
         discussion: """
               longhaul cancel 12 13
               longhaul cancel 12 --keep-bytes     `longhaul retry 12` resumes it

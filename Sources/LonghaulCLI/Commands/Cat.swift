@@ -5,7 +5,7 @@ import LonghaulPlatform
 struct Cat: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "cat",
-        abstract: "Write the bytes of a download in order, as they come.",
+        abstract: "Write the bytes of a download to standard output in order, as they arrive.",
         discussion: """
             To a player, a decompressor or another program. The transfer fetches in order while \
             it is read, and runs now, despite its other waits; the machine does not go to sleep \

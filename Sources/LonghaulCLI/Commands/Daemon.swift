@@ -5,7 +5,7 @@ import LonghaulPlatform
 struct Daemon: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "daemon",
-        abstract: "Be the engine until stopped.",
+        abstract: "Process the queue until stopped, and wait for new transfers.",
         discussion: """
             SIGTERM and SIGINT: everything is saved, exit 0. SIGHUP: the configuration file is \
             read again; running transfers continue. SIGUSR2, after an upgrade: everything is \
@@ -19,7 +19,7 @@ struct Daemon: ConsoleCommand {
             \(ExitStatus.help([.done, .internalError, .usage, .storeUnavailable]))
             """)
 
-    @Option(help: "Leave when there was nothing to do or to wait for during this time: 90s, 15m.")
+    @Option(help: "Leave after this time with nothing to do or to wait for: 90s, 15m.")
     var exitWhenIdle: String?
 
     /// Shown by `status` only: this engine was started by a command that needed one.

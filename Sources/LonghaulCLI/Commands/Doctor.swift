@@ -4,7 +4,8 @@ import Longhaul
 struct Doctor: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check the store, files, permissions, clock, limits and libraries.",
+        abstract:
+            "Check the store, files, permissions, clock, limits and libraries, and say what to do.",
         discussion: """
             Reports faults and their remedies; --repair applies the safe ones.
             A damaged store is moved aside, and its daily copy takes its place.

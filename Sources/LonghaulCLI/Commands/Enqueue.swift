@@ -5,7 +5,7 @@ import LonghaulPlatform
 struct Enqueue: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "enqueue",
-        abstract: "Record transfers and return; the background does them.",
+        abstract: "Queue downloads and return; a background engine fetches them.",
         discussion: """
             Prints one id per line; a printed one survives a power cut. Many URLs come from a \
             file or, with `-`, from the standard input: one URL per line, an aria2 input file, \

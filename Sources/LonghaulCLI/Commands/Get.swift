@@ -5,7 +5,7 @@ import LonghaulPlatform
 struct Get: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
-        abstract: "Transfer now, and wait for it.",
+        abstract: "Download now, wait, and print where the files are.",
         discussion: """
             Prints where the files are. The first Ctrl-C leaves the transfers paused with all \
             their bytes and says how to resume. A running engine does the work; without one, this \

@@ -19,15 +19,17 @@ struct Install: ConsoleCommand {
             \(ExitStatus.help([.done, .refused, .usage, .storeUnavailable]))
             """)
 
-    @Flag(help: "As services of your own, with systemd.")
+    @Flag(help: "Set up services of your user, with systemd.")
     var systemd = false
 
-    @Option(help: ArgumentHelp("By cron, at these times: \"*/30 * * * *\".", valueName: "spec"))
+    @Option(
+        help: ArgumentHelp(
+            "Set up a cron entry for these times: \"*/30 * * * *\".", valueName: "spec"))
     var cron: String?
 
     @Option(
         help: ArgumentHelp(
-            "Come late by a time within this that is fixed for the machine (default: 5m with "
+            "Delay each start by a part of this time, fixed for the machine (default: 5m with "
                 + "--systemd).", valueName: "duration"))
     var spread: String?
 

@@ -8,7 +8,7 @@ private let listRowsPerPage = 500
 struct List: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Show transfers in a table.",
+        abstract: "List transfers: state, progress, and what they wait for.",
         discussion: """
             Without options: the newest 50 unfinished ones, or where there is room the ones that \
             ended last.
@@ -26,7 +26,7 @@ struct List: ConsoleCommand {
     @Option(help: "Only transfers of this session.", completion: Candidates.sessions)
     var session: String?
 
-    @Option(help: "At most this many; the unfinished are taken first.")
+    @Option(help: "List at most this number, unfinished ones first.")
     var limit: Int?
 
     @Flag(help: "All transfers, also ones that ended long ago.")

@@ -4,7 +4,7 @@ import Longhaul
 struct Now: ResumingCommand {
     static let configuration = CommandConfiguration(
         commandName: "now",
-        abstract: "Run transfers now, despite their schedule.",
+        abstract: "Run transfers now, despite their schedule and conditions.",
         discussion: """
             Sets --earliest, --window, --require and --prefer aside until the attempt ends; `show` \
             says so. Ends back-offs. Resumes a paused transfer and tries a failed one again. A \

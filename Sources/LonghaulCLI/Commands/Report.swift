@@ -4,7 +4,7 @@ import Longhaul
 struct Report: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
-        abstract: "Roll up the reports of several runs or machines.",
+        abstract: "Sum up the reports of several runs or machines.",
         discussion: """
             Reads what `get --report` and `upload --wait --report` have written. A transfer that \
             several reports name counts once: as completed, if one of them says so, else as the \

@@ -4,7 +4,8 @@ import Longhaul
 struct Resume: ResumingCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Resume paused and failed transfers from the bytes that are kept.",
+        abstract:
+            "Resume paused transfers, and try failed ones again, from the bytes that are kept.",
         discussion: """
             One that waits out a back-off is tried now, unless its server has asked for the pause. \
             Names transfers that still wait for conditions. A completed one is not changed. \

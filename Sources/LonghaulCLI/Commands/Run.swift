@@ -5,7 +5,7 @@ import LonghaulPlatform
 struct Run: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Be the engine until nothing is left that can be done now; for cron.",
+        abstract: "Process the queue until nothing more can run now, then exit (for cron).",
         discussion: """
             Waits out back-offs of up to a minute. SIGTERM: everything is saved, exit 0. If \
             another engine runs: says so, exit 0.

@@ -4,7 +4,7 @@ import Longhaul
 struct SetCommand: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Change a transfer that is not completed; its bytes are kept.",
+        abstract: "Change the URL, schedule or limits of a transfer; its bytes are kept.",
         discussion: """
             A failed transfer then waits for `resume` or `retry`. `none` takes away a limit, an \
             expectation, a credential or any other value that may be left out; `default` does so \
@@ -21,12 +21,12 @@ struct SetCommand: ConsoleCommand {
     @Argument(help: "The transfer's id.", completion: Candidates.ids)
     var id: TransferID
 
-    @Option(help: "Where the same bytes are now; of an upload, where it goes.")
+    @Option(help: "The URL where the same bytes are now; of an upload, its new target.")
     var url: String?
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp("Another file to write, of a download.", valueName: "file"),
+        help: ArgumentHelp("Write a download to another file.", valueName: "file"),
         completion: .file())
     var destination: String?
 

@@ -4,7 +4,7 @@ import Longhaul
 struct Show: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show all about one transfer: its attempts and its events.",
+        abstract: "Show everything about one transfer: its request, attempts and events.",
         discussion: """
               longhaul show 12
               longhaul show 12 --json | jq .attemptRecords

@@ -8,7 +8,7 @@ struct Status: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract:
-            "Show whether an engine runs, how many transfers there are, and how fast it goes.",
+            "Show whether an engine runs, how many transfers there are, and their total rate.",
         discussion: """
               longhaul status
               longhaul status --json | jq .counts.waiting

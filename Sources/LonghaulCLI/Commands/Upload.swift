@@ -5,7 +5,7 @@ import LonghaulPlatform
 struct Upload: ConsoleCommand, CommonOptions {
     static let configuration = CommandConfiguration(
         commandName: "upload",
-        abstract: "Record uploads of files and return; the background does them.",
+        abstract: "Queue uploads of files and return; a background engine sends them.",
         discussion: """
             Prints the ids; with --wait, transfers now and waits as `get` does. The server is \
             asked for its protocol: IETF resumable uploads, tus, or a plain PUT. A resumable \
@@ -47,7 +47,7 @@ struct Upload: ConsoleCommand, CommonOptions {
     @Flag(help: "Record the good lines, and report the others.")
     var keepGoing = false
 
-    @Flag(help: "Transfer now, and wait for it.")
+    @Flag(help: "Send now, wait, and print the files that were sent.")
     var wait = false
 
     @OptionGroup var report: ReportOptions

@@ -8,7 +8,7 @@ private let waitPollSeconds: Double = 1
 struct Wait: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait",
-        abstract: "Wait until transfers have ended.",
+        abstract: "Wait until transfers have ended, then say how.",
         discussion: """
             Moves nothing itself: `longhaul status` says whether an engine runs. A terminal shows \
             the progress meanwhile. With --session and --all, what had failed before counts too.

@@ -5,7 +5,7 @@ import LonghaulPlatform
 struct Watch: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Show the progress of running transfers.",
+        abstract: "Show the progress of running transfers until none is left.",
         discussion: """
             The lines of `get`, for all transfers that run or wait, until none is left. Moves \
             nothing itself: `longhaul status` says whether an engine runs. Ctrl-C ends it, and \

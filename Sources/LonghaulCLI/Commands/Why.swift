@@ -4,7 +4,7 @@ import Longhaul
 struct Why: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "why",
-        abstract: "Say why a transfer is not running, and when it will.",
+        abstract: "Say what a transfer waits for, and when it will run.",
         discussion: """
             Every condition that holds it: the required and the present value, since when, and \
             when it is checked again; and the forecast.

@@ -14,7 +14,7 @@ struct JobConditionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "No run begins from then on: a time, or a duration (12h).", valueName: "when"))
+            "Begin no run after this: a time, or a duration (12h).", valueName: "when"))
     var deadline: String?
 
     @Option(
@@ -25,7 +25,7 @@ struct JobConditionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How often a run is tried again that failed (default: 3; of job once, without end).",
+            "Retries of a failed run (default: 3; with job once, until it succeeds).",
             valueName: "count"))
     var retries: String?
 
@@ -67,7 +67,7 @@ struct JobRunOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "From SIGTERM to SIGKILL of a run that is to end (default: 30s).",
+            "Time from SIGTERM to SIGKILL when a run is ended (default: 30s).",
             valueName: "duration"))
     var grace: String?
 

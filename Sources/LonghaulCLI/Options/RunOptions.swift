@@ -25,7 +25,7 @@ struct RunOptions: ParsableArguments {
     @Option(help: "Leave after this number of bytes: 500M, 2G.")
     var maxBytes: String?
 
-    @Option(help: "Only these transfers.")
+    @Option(help: "Run only these transfers.")
     var only: Only?
 
     func apply(to options: inout EngineOptions) throws(LonghaulError) {

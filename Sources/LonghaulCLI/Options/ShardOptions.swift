@@ -5,7 +5,7 @@ import Longhaul
 struct ShardOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Only the requests of machine I of N, always the same ones.",
+            "Take only the requests of machine I of N, always the same ones.",
             valueName: "i/n"))
     var shard: String?
 
@@ -21,7 +21,7 @@ struct ShardOptions: ParsableArguments {
 
 /// Reports while transfers run, and when they have ended.
 struct ReportOptions: ParsableArguments {
-    @Flag(name: .shortAndLong, help: "No progress.")
+    @Flag(name: .shortAndLong, help: "Show no progress.")
     var quiet = false
 
     @Option(

@@ -37,7 +37,7 @@ struct EventsCommand: ConsoleCommand {
     @Flag(help: "Print new events as they happen, until interrupted.")
     var follow = false
 
-    @Flag(help: "Be the session's host meanwhile: it is not started, its lines come here.")
+    @Flag(help: "Take the place of the session's host, whose lines are printed here.")
     var attach = false
 
     @Flag(help: "Only unacknowledged events.")

@@ -4,7 +4,7 @@ import Longhaul
 struct HostCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "host",
-        abstract: "Programs that are started with what happened, and for background tasks.",
+        abstract: "Register programs to be started when transfers end, and for background tasks.",
         discussion: """
             A host reads JSON Lines from its standard input: events of its sessions, its tasks and \
             wake-ups. An exit with status 0 says that it has dealt with all of them.
@@ -20,7 +20,7 @@ struct HostCommand: ParsableCommand {
 
 struct HostAdd: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Record a program as a host, or replace it.",
+        commandName: "add", abstract: "Register a program as a host, or replace it.",
         discussion: """
             The program is given by its absolute path and run without a shell.
 
@@ -97,7 +97,7 @@ private func report(
 
 struct HostList: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "All hosts, by name.",
+        commandName: "list", abstract: "List all hosts, by name.",
         discussion: ExitStatus.help([.done, .usage, .storeUnavailable]))
 
     @OptionGroup var output: OutputOptions
@@ -116,7 +116,7 @@ struct HostList: ConsoleCommand {
 
 struct HostShow: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "All about one host, and its last launches.",
+        commandName: "show", abstract: "Show everything about one host, and its last launches.",
         discussion: ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
 
     @Argument(help: "The host's name.")
@@ -143,7 +143,7 @@ struct HostRemove: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
         abstract:
-            "Start that program no more; its sessions and their events stay, its tasks do not.",
+            "Remove a host: its sessions and their events stay, its tasks do not.",
         discussion: ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
 
     @Argument(help: "The host's name.")

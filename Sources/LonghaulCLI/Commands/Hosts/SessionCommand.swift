@@ -19,7 +19,7 @@ struct SessionCommand: ParsableCommand {
 
 struct SessionList: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "All sessions, by name.",
+        commandName: "list", abstract: "List all sessions, by name.",
         discussion: ExitStatus.help([.done, .usage, .storeUnavailable]))
 
     @OptionGroup var output: OutputOptions
@@ -38,7 +38,7 @@ struct SessionList: ConsoleCommand {
 
 struct SessionShow: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "All about one session.",
+        commandName: "show", abstract: "Show everything about one session.",
         discussion: ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
 
     @Argument(help: "The session's name.")
@@ -61,7 +61,8 @@ struct SessionShow: ConsoleCommand {
 
 struct SessionSet: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "set", abstract: "Change the settings of a session; creates it if missing.",
+        commandName: "set",
+        abstract: "Change the settings of a session; create it if it is missing.",
         discussion: """
             Transfers that were enqueued before keep their settings; the host applies to all of \
             them, and to waiting events.
@@ -86,7 +87,7 @@ struct SessionSet: ConsoleCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Ask the host before a transfer begins that was put off.", valueName: "on|off"))
+            "Ask the host before a postponed transfer begins.", valueName: "on|off"))
     var askBeforeStart: String?
 
     @Option(

@@ -4,7 +4,8 @@ import Longhaul
 struct TaskCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "task",
-        abstract: "Ask for launches of a host: once, repeatedly, or when the machine changes.",
+        abstract:
+            "Schedule background tasks of a host: once, repeatedly, or when the machine changes.",
         discussion: """
             A request is recorded on disk and survives this process, the engine and the machine. \
             The host has to permit its identifier (`host add --permit`).
@@ -22,7 +23,8 @@ struct TaskCommand: ParsableCommand {
 
 struct TaskSubmit: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "submit", abstract: "Record a request; one of that identifier is replaced.",
+        commandName: "submit",
+        abstract: "Submit a task, or replace the waiting one of that identifier.",
         discussion: """
             Prints when it begins. Of one host \(Limits.pendingRefreshes) refresh and \
             \(Limits.pendingProcessings) processing requests may wait, and \
@@ -60,13 +62,13 @@ struct TaskSubmit: ConsoleCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How much earlier than that a run may come (default: half).", valueName: "duration"))
+            "How much earlier a run may begin (default: half).", valueName: "duration"))
     var tolerance: String?
 
     @Option(
         name: .customLong("on"),
         help: ArgumentHelp(
-            "Each time the machine changes so (a list, repeatable).", valueName: "event"),
+            "Begin each time this happens (a list, repeatable).", valueName: "event"),
         completion: .list(TaskTrigger.allCases.map(\.rawValue)))
     var events: [String] = []
 
@@ -75,7 +77,7 @@ struct TaskSubmit: ConsoleCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What to do when a requirement is lost meanwhile (default: again).",
+            "What to do when a requirement is lost during a run (default: again).",
             valueName: "again|continue|drop"))
     var whenLost: WhenLost = .again
 
@@ -161,7 +163,7 @@ struct TaskName: ParsableArguments {
 
 struct TaskList: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "The requests that wait or run, by host and identifier.",
+        commandName: "list", abstract: "List the tasks that wait or run, by host and identifier.",
         discussion: """
               longhaul task list --host com.example.feed
               longhaul task list --json | jq -r 'select(.state == "waiting").identifier'
@@ -191,7 +193,8 @@ struct TaskList: ConsoleCommand {
 struct TaskShow: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "All about one request: its waits, when it begins, its last runs.",
+        abstract:
+            "Show everything about one task: what it waits for, when it begins, its last runs.",
         discussion: """
             A request that was carried out is shown by its runs, while they are kept.
 
@@ -215,7 +218,7 @@ struct TaskShow: ConsoleCommand {
 struct TaskCancel: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
-        abstract: "Withdraw requests, all of them or none; a running launch continues.",
+        abstract: "Withdraw tasks, all that are named or none; a running launch continues.",
         discussion: """
               longhaul task cancel clean refresh
               longhaul task cancel --all --host com.example.feed
@@ -267,7 +270,7 @@ struct TaskCancel: ConsoleCommand {
 struct TaskSimulateLaunch: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate-launch",
-        abstract: "Launch the host for a request now, despite its waits: for tests.",
+        abstract: "Launch the host for a task now, whatever it waits for (for tests).",
         discussion: ExitStatus.help(
             [.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
 
@@ -287,7 +290,7 @@ struct TaskSimulateLaunch: ConsoleCommand {
 struct TaskSimulateExpiration: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate-expiration",
-        abstract: "Have the launch that carries a request end now: for tests.",
+        abstract: "End the launch that runs a task now (for tests).",
         discussion: ExitStatus.help(
             [.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
 

@@ -4,7 +4,7 @@ import Longhaul
 struct Wake: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "wake",
-        abstract: "Hand a host a wake-up: the counterpart of a push.",
+        abstract: "Send a host a message, like a push notification.",
         discussion: """
             It is handed over within seconds. Until then wake-ups of one identifier are merged, \
             and the newest payload counts. An urgent one is handed over at once, also to a host \
@@ -26,12 +26,12 @@ struct Wake: ConsoleCommand {
     @Option(help: ArgumentHelp("Your own JSON, handed to the host.", valueName: "json"))
     var payload: String?
 
-    @Flag(help: "At once, past the host's back-off.")
+    @Flag(help: "Deliver it at once, even during the host's back-off.")
     var urgent = false
 
     @Option(
         help: ArgumentHelp(
-            "Drop it when it was not handed over within this time.", valueName: "duration"))
+            "Drop it if it was not delivered within this time.", valueName: "duration"))
     var expires: String?
 
     @OptionGroup var start: StartOptions

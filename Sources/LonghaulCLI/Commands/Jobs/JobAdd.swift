@@ -6,7 +6,7 @@ private let jobRetries = 3
 
 struct JobAdd: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Record a job that stays; one of that name is replaced.",
+        commandName: "add", abstract: "Add a job that stays, or replace the one of that name.",
         discussion: """
             Prints when it runs. Without --every, --at and --on it runs at once, and then when \
             `job run` asks for it. The command is run by no shell, with the working directory of \
@@ -41,7 +41,7 @@ struct JobAdd: ConsoleCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How much earlier than that a run may come (default: half).", valueName: "duration"))
+            "How much earlier a run may begin (default: half).", valueName: "duration"))
     var tolerance: String?
 
     @Option(
@@ -55,7 +55,7 @@ struct JobAdd: ConsoleCommand {
     @Option(
         name: .customLong("on"),
         help: ArgumentHelp(
-            "Each time the machine changes so (a list, repeatable).", valueName: "event"),
+            "Begin each time this happens (a list, repeatable).", valueName: "event"),
         completion: .list(TaskTrigger.allCases.map(\.rawValue)))
     var events: [String] = []
 

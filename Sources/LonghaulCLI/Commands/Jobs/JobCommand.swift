@@ -51,7 +51,7 @@ extension JobName {
 
 struct JobList: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "All jobs, by name.",
+        commandName: "list", abstract: "List all jobs, by name.",
         discussion: ExitStatus.help([.done, .usage, .storeUnavailable]))
 
     @OptionGroup var output: OutputOptions
@@ -70,7 +70,8 @@ struct JobList: ConsoleCommand {
 
 struct JobShow: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "All about one job: when it runs, and its last runs.",
+        commandName: "show",
+        abstract: "Show everything about one job: when it runs, and its last runs.",
         discussion: ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
 
     @OptionGroup var which: JobName
@@ -83,7 +84,7 @@ struct JobShow: ConsoleCommand {
 
 struct JobWhy: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "why", abstract: "Say why a job does not run now, and when it will.",
+        commandName: "why", abstract: "Say what a job waits for, and when it will run.",
         discussion: ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
 
     @OptionGroup var which: JobName
@@ -97,7 +98,7 @@ struct JobWhy: ConsoleCommand {
 struct JobPause: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Begin no more runs, except by `job run`; a present run continues.",
+        abstract: "Pause a job: a present run continues, and only `job run` begins another.",
         discussion: ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
 
     @OptionGroup var which: JobName
@@ -112,7 +113,8 @@ struct JobPause: ConsoleCommand {
 
 struct JobResume: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "Begin runs again; one that was missed is made up for.",
+        commandName: "resume",
+        abstract: "Resume a paused job; if it missed runs, one is made up for.",
         discussion: ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
 
     @OptionGroup var which: JobName
@@ -130,7 +132,8 @@ struct JobResume: ConsoleCommand {
 struct JobCancel: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
-        abstract: "End the run (SIGTERM, and SIGKILL after --grace); the next one stays due.",
+        abstract:
+            "End the present run (SIGTERM, and SIGKILL after --grace); the next one stays due.",
         discussion: """
             Of `job once` a run that waits is given up. A cancelled run is no failure.
 

@@ -7,7 +7,7 @@ private let jobLogPollSeconds = 0.1
 
 struct JobLogCommand: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "log", abstract: "The output of a run, both streams, with times.",
+        commandName: "log", abstract: "Show the output of a run, both streams, with times.",
         discussion: """
             Shows the last run. The logs of the last ten runs are kept, of each the first and the \
             last 512 KiB. An exclamation mark is before what came from standard error.
@@ -21,7 +21,7 @@ struct JobLogCommand: ConsoleCommand {
 
     @OptionGroup var which: JobName
 
-    @Flag(name: .shortAndLong, help: "Print until the run has ended; wait for one if none was.")
+    @Flag(name: .shortAndLong, help: "Print lines as they come, until the run has ended.")
     var follow = false
 
     @Option(help: ArgumentHelp("The run, by its number (default: the last).", valueName: "number"))

@@ -4,7 +4,7 @@ import LonghaulPlatform
 
 struct JobRun: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "run", abstract: "Run a job now, despite its waits.",
+        commandName: "run", abstract: "Run a job now, whatever it waits for.",
         discussion: """
             With --wait the output of the command is shown, and its exit status is that of this \
             one: 128 and the number of the signal where a signal ended it. Ctrl-C does not end the \
