@@ -107,6 +107,32 @@ import Testing
         }
     }
 
+    /// The state directory went with its machine; the files are on a shared disk.
+    @Test func anotherMachineFetchesWhatIsNotThere() async throws {
+        let (lost, other) = (try LonghaulHome(), try LonghaulHome())
+        let shared = try lost.scratch.directory("shared")
+        try await LoopbackServer.run { server in
+            let input = list([
+                server.url("fast?size=10"), server.url("slow?size=300K&rate=100K&etag=v1"),
+            ])
+            let words = [
+                "get", "-q", "-", "-d", shared, "--shard", "1/1", "--if-exists", "skip", "--report",
+                "\(shared)/report",
+            ]
+            let process = try lost.start(words, input: input)
+            try await eventually("the first one is there, the second one on its way") {
+                lost.scratch.exists("shared/fast") && server.log.all.count == 2
+            }
+            process.send(SIGKILL)
+            try await process.wait()
+            let result = try await other.start(words, input: input).wait()
+            #expect(result.status == 0, "\(result)")
+            let report = try await other.run("report", "\(shared)/report")
+            #expect(report.output.hasPrefix("2 completed, 0 failed"), "\(report)")
+            #expect(server.log.all.count == 3)
+        }
+    }
+
     @Test(arguments: [
         ["get", "http://h/a", "--shard", "0/2"], ["get", "http://h/a", "--shard", "3/2"],
         ["get", "http://h/a", "--report", ""], ["get", "http://h/a", "--report", "no/such/place"],
