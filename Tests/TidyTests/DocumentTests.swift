@@ -11,19 +11,23 @@ import Testing
         "Longhaul": "Longhaul", "CLonghaul": "CLonghaul",
     ]
 
-    /// Every relative link leads somewhere.
+    /// Every relative link leads somewhere, also within a document.
     @Test func links() {
         var complaints = Complaints()
         defer { complaints.report() }
         for path in documents {
             let folder = path.split(separator: "/").dropLast().joined(separator: "/")
             for target in links(in: Repository.shared.text(path) ?? "") {
+                if target.contains("://") || target.hasPrefix("mailto:") { continue }
                 let file = target.prefix { $0 != "#" }
-                if file.isEmpty || target.contains("://") || target.hasPrefix("mailto:") {
-                    continue
-                }
-                let full = resolved(folder.isEmpty ? String(file) : "\(folder)/\(file)")
+                let full =
+                    file.isEmpty
+                    ? path : resolved(folder.isEmpty ? String(file) : "\(folder)/\(file)")
                 if !Repository.shared.exists(full) { complaints.add("\(path) links to \(target)") }
+                let anchor = target.dropFirst(file.count + 1)
+                if !anchor.isEmpty, full.hasSuffix(".md"), !anchors(of: full).contains(anchor) {
+                    complaints.add("\(path) links to \(target), which has no such heading")
+                }
             }
         }
     }
@@ -73,7 +77,28 @@ import Testing
         }
     }
 
-    /// Files of the sources by the short names that the documents use: `Core/Resume/….swift`.
+    /// Each script has its line in CONTRIBUTING.md.
+    @Test func scriptsAreDescribed() throws {
+        let text = try #require(Repository.shared.text("CONTRIBUTING.md"))
+        for path in Repository.shared.files where path.hasPrefix("scripts/") {
+            let name = path.dropFirst("scripts/".count)
+            if name.contains("/") || name.contains(".") { continue }
+            #expect(text.contains("\n| `\(path)"), "CONTRIBUTING.md does not list \(path)")
+        }
+    }
+
+    /// A decision is known by its number.
+    @Test func decisionsAreNumbered() throws {
+        let paths = documents.filter { $0.hasPrefix("docs/decisions/") }.sorted()
+        #expect(paths.count > 10)
+        for (index, path) in paths.enumerated() {
+            let text = try #require(Repository.shared.text(path))
+            #expect(text.hasPrefix("# \(index + 1). "), "\(path)")
+        }
+    }
+
+    /// Files and folders of the sources by the short names that the documents use:
+    /// `Core/Resume/….swift`.
     @Test func filesOfTheSources() {
         var complaints = Complaints()
         defer { complaints.report() }
@@ -81,7 +106,7 @@ import Testing
             for word in codeSpans(in: Repository.shared.text(path) ?? "") {
                 let parts = word.split(separator: "/", maxSplits: 1)
                 guard parts.count == 2, let module = modules[String(parts[0])],
-                    word.hasSuffix(".swift") || word.hasSuffix(".c")
+                    parts[1].allSatisfy({ $0.isLetter || "/+.".contains($0) })
                 else { continue }
                 if !Repository.shared.exists("Sources/\(module)/\(parts[1])") {
                     complaints.add("\(path) names \(word)")
@@ -232,6 +257,18 @@ import Testing
         for module in Repository.shared.folders(under: "Sources") {
             #expect(text.contains(module), "docs/ARCHITECTURE.md does not speak of \(module)")
         }
+    }
+
+    /// The headings of a document, as links name them.
+    private func anchors(of path: String) -> Set<Substring> {
+        let lines = (Repository.shared.text(path) ?? "").split(separator: "\n")
+        return Set(
+            lines.filter { $0.hasPrefix("#") }.map { line in
+                let words = line.drop { $0 == "#" }.dropFirst().lowercased()
+                return Substring(
+                    words.filter { $0.isLetter || $0.isNumber || " -_".contains($0) }
+                        .replacing(" ", with: "-"))
+            })
     }
 
     private func links(in text: String) -> [String] {
