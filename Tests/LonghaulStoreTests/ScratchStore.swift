@@ -1,6 +1,6 @@
 import Foundation
 import LonghaulCore
-import LonghaulTestSupport
+import LonghaulTestValues
 import Testing
 
 @testable import LonghaulStore

@@ -1,5 +1,5 @@
 import LonghaulCore
-import LonghaulTestSupport
+import LonghaulTestValues
 import Testing
 
 /// Which tasks begin, end or change, and when to decide again: a row has one task of the host `h`,
