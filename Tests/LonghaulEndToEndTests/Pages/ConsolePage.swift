@@ -34,6 +34,25 @@ struct ConsolePage {
         }
     }
 
+    /// All typed commands in order, each with its heading.
+    func commands() throws -> [(heading: String, command: String)] {
+        var heading = ""
+        var found: [(heading: String, command: String)] = []
+        for line in try lines() {
+            if line.hasPrefix("#") { heading = String(line.drop { $0 == "#" }.dropFirst()) }
+            if line.hasPrefix("$ ") { found.append((heading, String(line.dropFirst(2)))) }
+        }
+        return found
+    }
+
+    /// The blocks of ```` ```sh ```` in the section under a heading.
+    func scripts(under heading: String) throws -> [String] {
+        let section = try lines().drop { $0.drop { $0 == "#" } != " \(heading)" }.dropFirst()
+            .prefix { !$0.hasPrefix("#") }
+        return section.joined(separator: "\n").components(separatedBy: "```sh\n").dropFirst()
+            .compactMap { $0.components(separatedBy: "\n```").first }
+    }
+
     /// What the page shows as printed by a command in the section under a heading.
     func answer(to command: String, under heading: String) throws -> String? {
         let lines = try lines()
@@ -98,7 +117,9 @@ struct ConsolePage {
             (#"\d+d\d+h|\d+h\d+m|\d+m\d+s|\b\d+s\b"#, "WHILE"), (#"\d+ ms"#, "WHILE"),
             // What is near enough is "now", before and after.
             (#"\bnow\b"#, "in WHILE"), ("WHILE ago", "in WHILE"),
-            (#", [\d.]+ (?:[KMG]i)?B/s"#, ""), (#""(?:cpuS|s)econds":[0-9.]+"#, "SECONDS"),
+            (#", [\d.]+ (?:[KMG]i)?B/s"#, ""), (#"[\d.]+ (?:[KMG]i)?B/s"#, "RATE"),
+            (#"\b\d\d?%"#, "PART"), (#"[\d.]+(?=/[\d.]+ MiB kept)"#, "N"),
+            (#""(?:cpuS|s)econds":[0-9.]+"#, "SECONDS"),
             (#"libcurl: .*"#, "LIBRARY"),
             (#"[0-9]+ open files"#, "N open files"),
             (#"port \d+|127\.0\.0\.1:\d+"#, "PORT"),
