@@ -20,11 +20,11 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
     }
 
     private static let time = [
-        WhyScene(title: "An earliest begin", reasons: ["earliestBegin"]) { stage in
+        WhyScene(title: "earliestBegin: not before a time", reasons: ["earliestBegin"]) { stage in
             try stage.engine()
             try await stage.enqueue("http://192.0.2.1/a.iso", "--earliest", "+2h")
         },
-        WhyScene(title: "A window", reasons: ["window"]) { stage in
+        WhyScene(title: "window: outside of the hours", reasons: ["window"]) { stage in
             // TZ is UTC here; the window is hours away, whatever the time is.
             let hour = Int(Date().timeIntervalSince1970 / 3600) % 24
             let window = String(format: "%02d:00-%02d:00", (hour + 3) % 24, (hour + 8) % 24)
@@ -48,12 +48,12 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
     }
 
     private static let conditions = [
-        given("Power", "power=battery", "--require", "power", reasons: ["power"]),
+        given("power: on battery", "power=battery", "--require", "power", reasons: ["power"]),
         given(
-            "The battery's charge", "power=battery,battery=30", "--require", "battery=50",
+            "battery: too little charge", "power=battery,battery=30", "--require", "battery=50",
             reasons: ["battery"]),
-        given("No network", "network=offline", reasons: ["network"]),
-        WhyScene(title: "A network that has just come", reasons: ["network"]) { stage in
+        given("network: offline", "network=offline", reasons: ["network"]),
+        WhyScene(title: "network: it has just come", reasons: ["network"]) { stage in
             try await stage.run("conditions", "--set", "network=offline")
             try stage.engine()
             try await stage.enqueue("http://192.0.2.1/a.iso")
@@ -64,18 +64,19 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
             }
         },
         given(
-            "A metered network", "network=metered", "--require", "unmetered",
+            "unmetered: a metered network", "network=metered", "--require", "unmetered",
             reasons: ["unmetered"]),
-        given("A machine in use", "idle=no", "--require", "idle", reasons: ["idle"]),
+        given("idle: the machine is in use", "idle=no", "--require", "idle", reasons: ["idle"]),
         given(
-            "Power saving", "power=external,network=unmetered,idle=yes,saver=on",
+            "saver: the machine saves power", "power=external,network=unmetered,idle=yes,saver=on",
             "--discretionary", reasons: ["saver"]),
         given(
-            "What is not known", "power=unknown", "--require", "power", reasons: ["power"]),
+            "An unknown condition", "power=unknown", "--require", "power", reasons: ["power"]),
         given(
-            "Preferences", "power=battery,network=metered,idle=no", "--discretionary",
+            "Preferences (--prefer, --discretionary)", "power=battery,network=metered,idle=no",
+            "--discretionary",
             reasons: ["power", "unmetered", "idle"]),
-        WhyScene(title: "Preferences that count no more", reasons: ["power"]) { stage in
+        WhyScene(title: "Preferences that were waived", reasons: ["power"]) { stage in
             try await stage.run("conditions", "--set", "power=battery,network=metered,idle=no")
             try stage.engine()
             try await stage.enqueue(
@@ -85,28 +86,31 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
     ]
 
     private static let failures = [
-        WhyScene(title: "An attempt that failed", reasons: ["backoff"]) { stage in
+        WhyScene(title: "backoff: an attempt has failed", reasons: ["backoff"]) { stage in
             try stage.engine()
             try await stage.enqueue("http://127.0.0.1:1/a.iso")
         },
-        WhyScene(title: "A server that stalls", reasons: ["backoff"]) { stage in
+        WhyScene(title: "backoff: the server stalls", reasons: ["backoff"]) { stage in
             try stage.engine()
             try await stage.enqueue(
                 try stage.url("a.iso?size=10M&etag=v1&stall=64K&stalls=9"), "--stall-timeout",
                 "1s")
         },
-        WhyScene(title: "A server that asks for a pause", reasons: ["backoff"]) { stage in
+        WhyScene(title: "backoff: the server asked for a pause", reasons: ["backoff"]) { stage in
             try stage.engine()
             try await stage.enqueue(try stage.url("a.iso?status=503&retryafter=300"))
         },
-        WhyScene(title: "A server that is left alone", id: 2, reasons: ["originCooldown"]) {
+        WhyScene(
+            title: "originCooldown: the server is left alone", id: 2, reasons: ["originCooldown"]
+        ) {
             stage in
             try stage.engine()
             try await stage.enqueue(try stage.url("a.iso?status=503&retryafter=300"))
             _ = try await stage.why(1, until: ["backoff"])
             try await stage.enqueue(try stage.url("b.iso?size=1M"))
         },
-        WhyScene(title: "A full disk", reasons: ["storage"], needsRoot: true) { stage in
+        WhyScene(title: "storage: the disk is full", reasons: ["storage"], needsRoot: true) {
+            stage in
             stage.disk = try OwnDisk(
                 memory: "4m", at: stage.home.file("disk"), in: stage.home.scratch)
             try stage.engine()
@@ -114,7 +118,7 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
                 "enqueue", try stage.url("a.iso?size=6M&etag=v1&nolength"), "-d",
                 stage.home.file("disk"))
         },
-        WhyScene(title: "A disk that is not mounted", reasons: ["storage"], needsRoot: true) {
+        WhyScene(title: "storage: the disk is not mounted", reasons: ["storage"], needsRoot: true) {
             stage in
             let disk = try OwnDisk(memory: "4m", at: stage.home.file("usb"), in: stage.home.scratch)
             stage.disk = disk
@@ -129,7 +133,8 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
     ]
 
     private static let turns = [
-        WhyScene(title: "Every place is taken", id: 3, reasons: ["concurrency"]) { stage in
+        WhyScene(title: "concurrency: all places are taken", id: 3, reasons: ["concurrency"]) {
+            stage in
             try stage.configure(#"{"limits":{"running":2}}"#)
             try stage.engine()
             for name in ["a", "b"] {
@@ -139,7 +144,7 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
             try await stage.enqueue(try stage.url("c.iso?size=100M&rate=100K"))
         },
         WhyScene(
-            title: "Places that are left to the others", id: 2, reasons: ["concurrency"]
+            title: "concurrency: places kept for other transfers", id: 2, reasons: ["concurrency"]
         ) { stage in
             try stage.configure(#"{"limits":{"running":2}}"#)
             try await stage.run(
@@ -151,7 +156,10 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
                 try await stage.becomes(1, "running")
             }
         },
-        WhyScene(title: "The server's connections", id: 7, reasons: ["originLimit"]) { stage in
+        WhyScene(
+            title: "originLimit: the server's connections are taken", id: 7,
+            reasons: ["originLimit"]
+        ) { stage in
             try stage.engine()
             for number in 1...7 {
                 try await stage.enqueue(try stage.url("f\(number).iso?size=100M&rate=100K"))
@@ -161,10 +169,11 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
     ]
 
     private static let engines = [
-        WhyScene(title: "No engine", reasons: ["engine"]) { stage in
+        WhyScene(title: "engine: none runs", reasons: ["engine"]) { stage in
             try await stage.enqueue("http://192.0.2.1/a.iso")
         },
-        WhyScene(title: "An engine for others", id: 2, reasons: ["engine"]) { stage in
+        WhyScene(title: "engine: it runs other transfers only", id: 2, reasons: ["engine"]) {
+            stage in
             try await stage.run(
                 "conditions", "--set", "power=external,network=unmetered,idle=yes")
             try await stage.enqueue(
@@ -173,7 +182,7 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
             try await stage.becomes(1, "running")
             try await stage.enqueue(try stage.url("b.iso?size=1M"))
         },
-        WhyScene(title: "Too little time", id: 3, reasons: ["engine"]) { stage in
+        WhyScene(title: "engine: too little time", id: 3, reasons: ["engine"]) { stage in
             try await stage.enqueue(try stage.url("a.iso?size=3M&rate=1M"))
             try await stage.enqueue(try stage.url("b.iso?size=100M&rate=256K"))
             let began = ContinuousClock.now
@@ -186,7 +195,7 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
     ]
 
     private static let others = [
-        WhyScene(title: "An answer of its host", reasons: ["input"]) { stage in
+        WhyScene(title: "input: its host has to answer", reasons: ["input"]) { stage in
             let script = try stage.home.scratch.write("#!/bin/sh\n", to: "host.sh")
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
             try await stage.run("host", "add", "com.example.host", "--", script)
@@ -198,7 +207,7 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
             try await stage.enqueue("http://192.0.2.1/a.iso")
             try await stage.run("pause", "1")
         },
-        WhyScene(title: "Not waiting", reasons: []) { stage in
+        WhyScene(title: "Running", reasons: []) { stage in
             try stage.engine()
             try await stage.enqueue(try stage.url("a.iso?size=100M&rate=100K"))
             try await stage.becomes(1, "running")
@@ -206,7 +215,7 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
                 try await stage.run("why", "1").output.contains("until about")
             }
         },
-        WhyScene(title: "Along with another", id: 2, reasons: []) { stage in
+        WhyScene(title: "Running with an equal transfer", id: 2, reasons: []) { stage in
             try stage.engine()
             let url = try stage.url("a.iso?size=100M&rate=100K")
             try await stage.enqueue(url)
@@ -219,7 +228,7 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
                 try await stage.run("why", "2").output.contains("until about")
             }
         },
-        WhyScene(title: "Ended", reasons: []) { stage in
+        WhyScene(title: "Failed", reasons: []) { stage in
             try await stage.enqueue(try stage.url("a.iso?status=404"))
             try await stage.run("run", status: 1)
         },
