@@ -43,7 +43,7 @@ struct LonghaulCommand: ParsableCommand {
                 name: "Control",
                 subcommands: [
                     Now.self, Pause.self, Resume.self, Cancel.self, Retry.self, SetCommand.self,
-                    Remove.self, Clean.self,
+                    Remove.self, Clean.self, LimitCommand.self,
                 ]),
             .init(
                 name: "Event",

@@ -36,6 +36,9 @@ struct ServeCommand: ParsableCommand {
     @Flag(help: "Change nothing for clients.")
     var readOnly = false
 
+    @Flag(help: "Clients may create, change and remove jobs: run any program. Needs a secret.")
+    var allowJobs = false
+
     static func main() {
         JobSupervisor.serveIfAsked()
         CommandStream.fillStandardStreams()
@@ -69,8 +72,10 @@ struct ServeCommand: ParsableCommand {
         options.secret = try secretPath.map(SecretFile.read)
         for origin in allowOrigin { try options.allow(origin: origin) }
         options.isReadOnly = readOnly
+        options.allowsJobs = allowJobs
         options.defaults = configuration.defaults
         options.limits = configuration.limits
+        options.configuration = configuration.path
         let warning = options.warning.map { "longhaul: \($0)\n" } ?? ""
         let queue = try TransferQueue()
         try ServeProgram(queue, options).run(

@@ -205,8 +205,8 @@ import Testing
         line { $0.value(Sample.transfer(1, .waiting, name: "f")) }
         line { $0.value(failed) }
         line { $0.value(failed, as: Transfer.listed) }
-        line { $0.value((upload, [attempt], [event]), as: Transfer.fieldsOfHistory) }
-        line { $0.value((skipped, [], []), as: Transfer.fieldsOfHistory) }
+        line { $0.value((upload, "\"v1\"", [attempt], [event]), as: Transfer.fieldsOfHistory) }
+        line { $0.value((skipped, nil, [], []), as: Transfer.fieldsOfHistory) }
         line { $0.value((upload, Forecast(text: "soon")), as: Transfer.why) }
         line { $0.value(event) }
         line { $0.value(event, as: EventRecord.fieldsForHost) }

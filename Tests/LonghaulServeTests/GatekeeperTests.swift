@@ -12,7 +12,7 @@ import Testing
     ) throws -> Gatekeeper.Verdict {
         let keeper = Gatekeeper(
             secret: try secret.map { try Secret($0) }, allowedOrigins: origins)
-        return keeper.verdict(HTTPHeaders(fields), proven: false, isForPage: isForPage)
+        return keeper.verdict(HTTPHeaders(fields), proven: false, target: isForPage ? .page : .data)
     }
 
     @Test(arguments: [
@@ -150,7 +150,7 @@ import Testing
         let keeper = Gatekeeper(secret: try Secret("abc"), allowedOrigins: [])
         let guess = HTTPHeaders([host, ("Authorization", "Bearer x")])
         #expect(keeper.verdict(guess, proven: true) == .disproven)
-        #expect(keeper.verdict(guess, proven: false, isForPage: true) == .admitted)
+        #expect(keeper.verdict(guess, proven: false, target: .page) == .admitted)
     }
 
     @Test(arguments: [

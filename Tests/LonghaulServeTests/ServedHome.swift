@@ -185,6 +185,10 @@ final class Connection {
 
     /// At most a minute.
     func read(until mark: String? = nil) -> String {
+        String(decoding: readBytes(until: mark), as: UTF8.self)
+    }
+
+    func readBytes(until mark: String? = nil) -> [UInt8] {
         var limit = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(
             descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -196,6 +200,6 @@ final class Connection {
             bytes += piece[..<count]
             if let mark, String(decoding: bytes, as: UTF8.self).contains(mark) { break }
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 }

@@ -83,7 +83,8 @@ package struct JSONRequest {
     private static let printed: Set<String> = [
         "id", "state", "host", "bytesTotal", "bytesDone", "bytesSent", "bytesFetched",
         "bytesPerSecond", "createdAt", "startedAt", "finishedAt", "attempts", "restarts",
-        "sharedWith", "waitingFor", "error", "preferencesWaived", "runsNow",
+        "sharedWith", "waitingFor", "error", "validator", "requests", "preferencesWaived",
+        "runsNow",
         "preferencesCheckedAt", "contentCoding", "response", "yielding", "attemptRecords", "events",
     ]
 

@@ -87,6 +87,15 @@ extension Transfer {
     package static let listed: [ShownField<Transfer>] =
         fields + [ShownField("options") { ShownOptions(options: $0.options) }]
 
+    /// Fields that a row of a table shows: a third of the bytes.
+    package static let row = fields.filter {
+        [
+            "id", "kind", "state", "url", "destination", "source", "session", "priority",
+            "bytesTotal", "bytesDone", "bytesFetched", "bytesPerSecond", "createdAt", "finishedAt",
+            "attempts", "restarts", "waitingFor", "error",
+        ].contains($0.key)
+    }
+
     /// Why a transfer is not running, and its forecast.
     package static let why: [ShownField<(transfer: Transfer, forecast: Forecast)>] = [
         ShownField("id") { $0.transfer.id },
@@ -119,14 +128,16 @@ private struct ShownOptions: ShownValue {
         ]
     }
 
-    func writeJSON(to json: inout JSONText) {
+    func writeJSON(to json: inout JSONText) { json.object { $0.optionFields(options) } }
+}
+
+extension JSONText {
+    package mutating func optionFields(_ options: TransferOptions) {
         var request = TransferRequest.blank
         request.options = options
-        json.object { json in
-            for entry in RequestField.printed
-            where options.upload != nil || !entry.rules.contains(.upload) {
-                json.field(entry.key, entry.value(request))
-            }
+        for entry in RequestField.printed
+        where options.upload != nil || !entry.rules.contains(.upload) {
+            field(entry.key, entry.value(request))
         }
     }
 }

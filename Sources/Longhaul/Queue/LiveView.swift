@@ -102,6 +102,7 @@ struct LiveView {
             }
             if transfer.state == .running {
                 transfer.bytesPerSecond = live.bytesPerSecond
+                transfer.requests = live.requests
                 transfer.yielding = live.yielding
             }
         }

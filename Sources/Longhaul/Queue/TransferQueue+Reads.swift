@@ -118,6 +118,7 @@ private struct StatusReader {
             nextWake: engine == nil ? nil : try nextWake(info.nextWake))
         status.failingJobs = failing.filter(\.program.isJob).map(\.name)
         status.failingHosts = failing.filter { !$0.program.isJob }.map(\.name)
+        status.rateLimit = try RateControl(queue).limit()
         return status
     }
 
@@ -132,5 +133,18 @@ private struct StatusReader {
             }
         }
         return ([transfers] + launches).compactMap { $0 }.min()
+    }
+}
+
+/// The version of a file whose bytes are held.
+package enum HeldVersion {
+    /// Its entity tag, or else its Last-Modified time; `nil` = nothing is held, or the server named
+    /// none.
+    ///
+    /// - Throws: `storeUnavailable`.
+    package static func validator(
+        of id: TransferID, in queue: TransferQueue
+    ) throws(LonghaulError) -> String? {
+        try queue.store.transfers.validator(of: id)
     }
 }

@@ -1,13 +1,16 @@
 internal import LonghaulCore
 
-/// A transfer with its attempts and its events, as `show` prints it.
+/// A transfer with its attempts and its events, as `show` prints it, and the version of the file
+/// whose bytes are held.
 package typealias TransferHistory = (
-    transfer: Transfer, attempts: [AttemptRecord], events: [EventRecord]
+    transfer: Transfer, validator: String?, attempts: [AttemptRecord], events: [EventRecord]
 )
 
 extension Transfer {
     package static let fieldsOfHistory: [ShownField<TransferHistory>] =
         listed.map { ShownField($0) { $0.transfer } } + [
+            ShownField("validator") { $0.validator },
+            ShownField("requests") { $0.transfer.requests },
             ShownField("yielding", if: { $0.transfer.yielding != nil }) { $0.transfer.yielding },
             ShownField("attemptRecords") { $0.attempts },
             ShownField(
@@ -36,8 +39,31 @@ extension QueueStatus: ShownRecord {
         ShownField("counts") { ShownMap($0.counts) },
         ShownField("hostsFailed") { $0.hostsFailed },
         ShownField("bytesPerSecond") { Int64(rate: $0.bytesPerSecond) },
+        ShownField("rateLimit") { $0.rateLimit },
         ShownField("nextWake") { $0.nextWake },
         ShownField("configuration") { $0.configuration },
+    ]
+}
+
+/// `bytesPerSecond` is `null` where the limit is `off`.
+extension RateOverride: ShownRecord {
+    package static let fields: [ShownField<RateOverride>] = [
+        ShownField("bytesPerSecond") { $0.bytesPerSecond },
+        ShownField("until") { $0.until },
+    ]
+}
+
+extension RatePlan.Part: ShownRecord {
+    package static let fields: [ShownField<RatePlan.Part>] = [
+        ShownField("window") { $0.window.description },
+        ShownField("bytesPerSecond") { $0.bytesPerSecond },
+    ]
+}
+
+extension ChangeOutcome: ShownRecord {
+    package static let fields: [ShownField<ChangeOutcome>] = [
+        ShownField("id") { $0.id },
+        ShownField("error") { $0.error },
     ]
 }
 

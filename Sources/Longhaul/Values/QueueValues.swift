@@ -100,6 +100,8 @@ public struct QueueStatus: Sendable {
     public var bytesPerSecond: Double
     /// When the engine acts next by itself; `nil` = not known, or none runs.
     public var nextWake: Timestamp?
+    /// The rate limit that was set by hand; `nil` = the limits of the configuration hold.
+    public var rateLimit: RateOverride?
     /// The configuration file of commands and new engines; `nil` = no file.
     public var configuration: String?
 }

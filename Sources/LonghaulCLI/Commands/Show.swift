@@ -23,12 +23,14 @@ struct Show: ConsoleCommand {
         let attempts = try queue.attempts(of: id)
         let events = try queue.events(of: id)
         if console.isJSON {
+            let validator = try HeldVersion.validator(of: id, in: queue)
             try console.line {
-                $0.value((transfer, attempts, events), as: Transfer.fieldsOfHistory)
+                $0.value((transfer, validator, attempts, events), as: Transfer.fieldsOfHistory)
             }
             return .done
         }
-        let text = TransferText(time: .current(), terminal: .of(1))
+        let text = TransferText(
+            time: .current(), terminal: .of(1), limit: try RateControl(queue).limit())
         for line in text.lines(transfer.asShown, attempts: attempts, events: events) {
             try console.line(line)
         }

@@ -49,6 +49,9 @@ struct Status: ConsoleCommand {
             lines.append("Jobs:       the last run failed of \(names); `longhaul job log` has why")
         }
         lines.append("Rate:       " + Units.rate(status.bytesPerSecond))
+        if let limit = status.rateLimit {
+            lines.append("Limit:      " + LimitText.line(limit, time))
+        }
         if let wake = status.nextWake {
             lines.append("Next wake:  \(time.full(wake)) (\(time.distance(wake)))")
         }

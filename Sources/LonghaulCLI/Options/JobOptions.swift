@@ -95,14 +95,6 @@ struct JobRunOptions: ParsableArguments {
     @Flag(help: "Show a notification on the desktop when a run fails.")
     var notify = false
 
-    /// The variables that a command keeps of the one that made its job; `LC_*` too.
-    private static let kept: Set<String> = [
-        "PATH", "HOME", "LANG", "USER", "LOGNAME", "SHELL", "TZ",
-    ]
-
-    /// Variables of a login, which another login may replace.
-    private static let ofLogin = ["XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"]
-
     func settings(
         _ context: InputContext, environment: [String: String] = Environment.all()
     ) throws(LonghaulError) -> JobSettings {
@@ -117,13 +109,7 @@ struct JobRunOptions: ParsableArguments {
         } else {
             place = try context.directory.get()
         }
-        var settings = JobSettings(
-            directory: place,
-            environment: environment.filter {
-                Self.kept.contains($0.key) || $0.key.hasPrefix("LC_")
-            })
-        let ofLogin = environment.filter { Self.ofLogin.contains($0.key) }
-        if !ofLogin.isEmpty { settings.loginVariables = ofLogin }
+        var settings = JobSettings.ofCaller(in: place, environment: environment)
         for text in variables {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty, !parts[0].hasPrefix("LONGHAUL_") else {
@@ -152,39 +138,7 @@ struct JobRunOptions: ParsableArguments {
         _ words: [String], _ context: InputContext,
         environment: [String: String] = Environment.all()
     ) throws(LonghaulError) -> [String] {
-        guard let program = words.first, !program.isEmpty else {
-            throw .usage("say which command: -- COMMAND ARG…")
-        }
-        let places =
-            program.contains("/")
-            ? [try context.absolute(program)]
-            : (environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
-                .filter { $0.isAbsolutePath }.map { "\($0)/\(program)" }
-        guard let found = places.first(where: { Executable.obstacle($0) == nil }) else {
-            throw .usage("there is no command \(TerminalText.shown(program)) that can be run")
-        }
-        return [found] + words.dropFirst()
-    }
-}
-
-extension OptionText {
-    static func daily(
-        _ text: String, days: String?, _ name: String
-    ) throws(LonghaulError) -> DailyMoment {
-        var among = Weekdays.all
-        if let days {
-            guard let known = Weekdays(parsing: days) else {
-                throw .usage(
-                    "--days: '\(TerminalText.shown(days))' is not understood; days are Mon-Fri or"
-                        + " Sat,Sun")
-            }
-            among = known
-        }
-        guard let moment = DailyMoment(parsing: text, days: among) else {
-            throw .usage(
-                "\(name): '\(TerminalText.shown(text))' is not understood; a time of day is 02:30,"
-                    + " several are 02:30,14:30")
-        }
-        return moment
+        if words.first?.isEmpty ?? true { throw .usage("say which command: -- COMMAND ARG…") }
+        return try JobWords.resolved(words, context, environment: environment)
     }
 }

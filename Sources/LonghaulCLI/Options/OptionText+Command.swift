@@ -2,31 +2,6 @@ import Longhaul
 
 /// Typed values that only commands take.
 extension OptionText {
-    /// The values of `--every` and `--tolerance`.
-    static func repetition(
-        every: String, tolerance: String?
-    ) throws(LonghaulError) -> TaskRepetition {
-        TaskRepetition(
-            interval: try duration(every, "--every"),
-            tolerance: try tolerance.map { text throws(LonghaulError) in
-                try duration(text, "--tolerance")
-            })
-    }
-
-    /// Several texts form one list.
-    static func triggers(_ texts: [String], _ name: String) throws(LonghaulError) -> [TaskTrigger] {
-        var triggers: [TaskTrigger] = []
-        let words = texts.joined(separator: ",")
-        for word in words.split(separator: ",", omittingEmptySubsequences: false) {
-            guard let trigger = TaskTrigger(rawValue: String(word)) else {
-                let all = TaskTrigger.allCases.map(\.rawValue).joined(separator: ", ")
-                throw bad(words, name, "it is a list of \(all)")
-            }
-            if !triggers.contains(trigger) { triggers.append(trigger) }
-        }
-        return triggers
-    }
-
     /// Each text is `K: V`, or `@FILE` with one field on each line.
     static func headers(_ texts: [String]) throws(LonghaulError) -> [HeaderFields.Field] {
         var fields: [HeaderFields.Field] = []

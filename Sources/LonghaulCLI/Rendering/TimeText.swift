@@ -41,3 +41,17 @@ struct TimeText: Sendable {
         Units.twoDigits(time.hour) + ":" + Units.twoDigits(time.minute)
     }
 }
+
+/// A rate limit of all transfers together, in words.
+enum LimitText {
+    static func line(_ limit: RateOverride, _ time: TimeText) -> String {
+        let rate = limit.bytesPerSecond.map { Units.rate(Double($0)) } ?? "off"
+        let end = limit.until.map { " until \(time.short($0)) (\(time.distance($0)))" } ?? ""
+        return "\(rate)\(end), all transfers together; set by `longhaul limit`"
+    }
+
+    static func configured(_ rate: Int64?) -> String {
+        guard let rate else { return "none" }
+        return Units.rate(Double(rate)) + ", all transfers together; from the configuration file"
+    }
+}

@@ -8,6 +8,8 @@ private let answerLinesShown = 10
 struct TransferText {
     var time: TimeText
     var terminal: TerminalFacts
+    /// See ``RateOverride``; it slows running transfers.
+    var limit: RateOverride?
 
     /// The file's name, which is what people know a transfer by.
     static func name(_ transfer: Transfer) -> String {
@@ -84,6 +86,9 @@ struct TransferText {
                 transfer.isUnresumable
                     ? "no: it restarts when it stops (`run --unresumable finish`)" : nil),
             TextLine(8, "Line", transfer.yielding.map(line)),
+            TextLine(
+                8, "Limit",
+                transfer.state == .running ? limit.map { LimitText.line($0, time) } : nil),
             TextLine(8, "Fetched", "\(Units.size(transfer.bytesFetched)) on the wire"),
             TextLine(8, "Expected", transfer.expectedBytes.map(Units.size)),
             TextLine(10, "Attempts", "\(transfer.attempts), restarts: \(transfer.restarts)"),

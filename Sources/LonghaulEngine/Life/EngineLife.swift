@@ -14,12 +14,8 @@ private let writerYieldShare: Double = 0.125
 struct EngineLife {
     private let engine: Engine
     private let wire: TransportPool
-    private var rates: RatePlan
+    private var rate: TotalRate
     private let notifier: (any ServiceNotifier)?
-    private var rate: Int64?
-    private var rateSince = Timestamp(milliseconds: .min)
-    private var rateUntil: Timestamp?
-    private var looksAtRate = true
     private var sleep = SleepInhibitor()
     private var guardsIdleness = false
     private var isLeaving = false
@@ -37,7 +33,7 @@ struct EngineLife {
         self.room = room
         self.engine = engine
         self.wire = wire
-        self.rates = rates
+        rate = TotalRate(plan: rates)
         self.notifier = notifier
     }
 
@@ -49,8 +45,7 @@ struct EngineLife {
     mutating func adjust(_ tuning: EngineTuning) {
         engine.adjust(tuning)
         wire.setLimitsPerOrigin(tuning.limits)
-        rates = tuning.rates
-        looksAtRate = true
+        rate.plan = tuning.rates
         engine.journal?.adjusted(tuning)
         notifier?.isAdjusted()
     }
@@ -83,22 +78,19 @@ struct EngineLife {
         return wakes.compactMap { $0 }.min().map { max(0, $0 - now.monotonic) }
     }
 
+    /// The limit that was set by hand, as the store has it now.
+    mutating func limitRate(to limit: RateOverride?) {
+        rate.limit = limit
+    }
+
     /// An empty wire has no rate to hold and needs no wake for it.
     private mutating func holdRate(now: Moment) -> Instant? {
-        let isDue = rateUntil.map { $0 <= now.wall || now.wall < rateSince } ?? false
-        if looksAtRate || isDue {
-            looksAtRate = false
-            rateSince = now.wall
-            let found = rates.now(now.wall, engine.machine.time)
-            rateUntil = found.until
-            if found.bytesPerSecond != rate {
-                rate = found.bytesPerSecond
-                wire.setTotalRate(rate)
-                engine.fetches.totalRate = rate
-            }
+        if rate.advance(to: now.wall, engine.machine.time) {
+            wire.setTotalRate(rate.bytesPerSecond)
+            engine.fetches.totalRate = rate.bytesPerSecond
         }
-        guard engine.activeCount > 0, let rateUntil else { return nil }
-        return now.monotonic + max(0, rateUntil - now.wall)
+        guard engine.activeCount > 0, let until = rate.until else { return nil }
+        return now.monotonic + max(0, until - now.wall)
     }
 
     mutating func leave() {
@@ -113,6 +105,36 @@ struct EngineLife {
         #endif
         sleep.end()
         copy.end(isHurried: reason == .signal)
+    }
+}
+
+/// The rate of all transfers together by the time of day, and by the limit that was set by hand.
+private struct TotalRate {
+    var plan: RatePlan { didSet { isStale = true } }
+    /// See ``RateOverride``.
+    var limit: RateOverride? { didSet { if limit != oldValue { isStale = true } } }
+    private(set) var bytesPerSecond: Int64?
+    /// When it changes next; `nil` = it stays.
+    private(set) var until: Timestamp?
+    private var since = Timestamp(milliseconds: .min)
+    private var isStale = true
+
+    init(plan: RatePlan) {
+        self.plan = plan
+    }
+
+    /// Returns whether the rate is another one now. A clock that was set back may be before a
+    /// window again.
+    mutating func advance(to now: Timestamp, _ time: LocalTime) -> Bool {
+        let isDue = until.map { $0 <= now || now < since } ?? false
+        guard isStale || isDue else { return false }
+        isStale = false
+        since = now
+        let before = bytesPerSecond
+        let found = plan.now(now, time, limit: limit)
+        bytesPerSecond = found.bytesPerSecond
+        until = found.until
+        return bytesPerSecond != before
     }
 }
 

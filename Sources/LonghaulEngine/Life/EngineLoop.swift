@@ -115,6 +115,7 @@ package final class EngineLoop: Sendable {
             engine: engine, wire: wire, rates: stopConditions.tuning.rates, notifier: notifier,
             room: WALReserve(ofLog: store.location.log),
             copy: DailyCopy(of: store, now: started.monotonic))
+        life.limitRate(to: try store.settings.rateLimit())
         life.begin()
         let reason = try turns(of: engine, since: started, conditions, &life)
         settleDisk(workers)
@@ -218,6 +219,9 @@ package final class EngineLoop: Sendable {
                 inputs.append(.wake)
                 conditions.lookAgain()
             }
+            if inputs.contains(where: \.isWake) {
+                life.limitRate(to: try store.settings.rateLimit())
+            }
             journal?.turn(inputs.count, active: engine.activeCount)
             let outcome = try engine.turn(inputs, now: now)
             times?.addTurn(of: SystemClock.now().monotonic - now.monotonic)
@@ -281,6 +285,12 @@ extension EngineLoop {
             }
         }
         return inputs
+    }
+}
+
+extension EngineInput {
+    fileprivate var isWake: Bool {
+        if case .wake = self { true } else { false }
     }
 }
 

@@ -58,6 +58,8 @@ public struct Transfer: Hashable, Sendable {
     /// Bytes of a running upload: acknowledged by the server, or sent by the present requests.
     /// Shown to users as progress.
     package var bytesSent: Int64?
+    /// Requests of a running transfer that are under way; `nil` = unknown.
+    package var requests: Int?
     /// Bytes of the source that were read so far, for an upload whose source is compared with its
     /// digest before anything is sent.
     package var bytesChecked: Int64?

@@ -37,6 +37,13 @@ package final class ReadableFile: Sendable {
             isLinked: facts.st_nlink > 0)
     }
 
+    /// The path at which the open file lies now, without links; `nil` = unknown.
+    package var realPath: String? {
+        guard let found = realpath("/proc/self/fd/\(owner.number)", nil) else { return nil }
+        defer { free(found) }
+        return String(validatingCString: found)
+    }
+
     /// Returns the number of bytes read; 0 at the end of the file.
     package func read(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int64

@@ -14,6 +14,8 @@ package struct BoardReader: Sendable {
         /// See ``ProgressCell/counted``.
         package var received: Int64 = 0
         package var bytesPerSecond: Double = 0
+        /// Requests under way.
+        package var requests = 0
         package var yielding: YieldReport?
 
         package static func == (left: Live, right: Live) -> Bool {
@@ -100,6 +102,7 @@ package struct BoardReader: Sendable {
                 let start = word(ProgressCell.start)
                 let generation = word(ProgressCell.generation)
                 guard start >= 0 else { continue }
+                found[id, default: Live()].requests += 1
                 func range(_ end: Int64) -> [(Int64, Range<Int64>)] {
                     end > start ? [(generation, start..<end)] : []
                 }

@@ -9,6 +9,9 @@ struct AllowedDirectories: Sendable {
     /// The same as they were given.
     private let given: [String]
 
+    /// The directories themselves.
+    var all: [String] { roots }
+
     /// The first one is where files go that name no directory.
     let first: String
 

@@ -1,8 +1,52 @@
 internal import Longhaul
 
 extension OpenAPI {
+    /// Schemas name what programs rely on; more keys may be added.
+    static let schemas = queueSchemas.merging(changeSchemas) { $1 }
+
+    private static let changeSchemas: [String: JSONPayload] = [
+        "Settings": object([
+            "version": string, "readOnly": boolean, "changesJobs": boolean,
+            "directories": ["type": "array"], "limits": ["type": "object"],
+            "retention": ["type": "object"], "defaults": ["type": "object"],
+        ]),
+        "Limit": object([
+            "rateLimit": ["type": ["object", "null"]], "configured": ["type": ["integer", "null"]],
+        ]),
+        "NewLimit": [
+            "type": "object", "additionalProperties": false, "required": ["rate"],
+            "properties": [
+                "rate": ["type": ["string", "integer", "null"]],
+                "for": ["type": ["string", "integer", "null"]],
+            ],
+        ],
+        "Order": object(["order": ["type": "array", "items": ["type": "integer"]]]),
+        "Move": [
+            "type": "object", "additionalProperties": false,
+            "properties": ["before": integer, "after": integer],
+            "oneOf": [["required": ["before"]], ["required": ["after"]]],
+        ],
+        "Action": [
+            "type": "object", "additionalProperties": false, "required": ["action", "ids"],
+            "properties": [
+                "action": choice(BulkRoutes.actions),
+                "ids": [
+                    "type": "array", "items": integer, "minItems": 1,
+                    "maxItems": .integer(Int64(Limits.servedPageMaximum)),
+                ],
+            ],
+        ],
+        "ActionResult": ChangeOutcome.jsonSchema,
+        "Ticket": object(["ticket": string, "seconds": integer]),
+        "NewJob": [
+            "type": "object", "required": ["argv"],
+            "properties": ["argv": ["type": "array", "items": string, "minItems": 1]],
+        ],
+        "RemovedJob": object(["name": string, "removed": boolean]),
+    ]
+
     /// The schemas of the records list all that the commands print; more keys may be added.
-    static let schemas: [String: JSONPayload] = [
+    private static let queueSchemas: [String: JSONPayload] = [
         "Transfer": ShownField.schema(of: Transfer.listed),
         "TransferHistory": ShownField.schema(of: Transfer.fieldsOfHistory),
         "Why": ShownField.schema(of: Transfer.why),
@@ -87,6 +131,7 @@ extension OpenAPI {
 
     private static let string: JSONPayload = ["type": "string"]
     private static let integer: JSONPayload = ["type": "integer"]
+    private static let boolean: JSONPayload = ["type": "boolean"]
 
     private static func choice(_ values: [String]) -> JSONPayload {
         ["type": "string", "enum": .array(values.map { .string($0) })]

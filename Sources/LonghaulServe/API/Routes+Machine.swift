@@ -87,18 +87,12 @@ extension Router {
         var through: Int64?
         var one: Int64?
         var session: String?
-        try call.request.body.withUnsafeBufferPointer { bytes in
-            try JSONProblem.asUsage {
-                var scanner = JSONScanner(bytes)
-                try scanner.object { key, scanner in
-                    switch key {
-                    case "through": through = try scanner.integer()
-                    case "seq": one = try scanner.integer()
-                    case "session": session = try scanner.string()
-                    default: throw LonghaulError.usage("there are through, seq and session")
-                    }
-                }
-                try scanner.end()
+        try call.readBody { key, scanner in
+            switch key {
+            case "through": through = try scanner.integer()
+            case "seq": one = try scanner.integer()
+            case "session": session = try scanner.string()
+            default: throw LonghaulError.usage("there are through, seq and session")
             }
         }
         var count = 1

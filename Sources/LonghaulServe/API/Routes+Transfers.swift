@@ -6,7 +6,8 @@ private let servedPage = 100
 
 extension Router {
     static let all = Router(
-        routes: transfers + changes + machine + events + jobs + documents)
+        routes: transfers + changes + BulkRoutes.all + FileRoutes.all + machine + SettingsRoutes.all
+            + events + jobs + JobChangeRoutes.all + documents)
 
     static let transfers: [Route] = [
         Route(
@@ -16,6 +17,12 @@ extension Router {
                     name: "state", kind: .words(TransferState.allCases.map(\.rawValue)),
                     summary: "states, with commas between"),
                 .init(name: "session", kind: .string, summary: "only those of this session"),
+                .init(
+                    name: "view", kind: .words(["row"]),
+                    summary: "row: only the keys that a row of a table shows"),
+                .init(
+                    name: "ids", kind: .string,
+                    summary: "these transfers, with commas between; nothing else counts then"),
                 .init(
                     name: "limit", kind: .integer(1...Int64(Limits.servedPageMaximum)),
                     summary: "at most so many"),
@@ -35,9 +42,10 @@ extension Router {
             let id = try call.id()
             let transfer = try call.queue.transfer(id)
             var json = JSONText()
+            let validator = try HeldVersion.validator(of: id, in: call.queue.queue)
             let attempts = try call.queue.queue.attempts(of: id)
             let events = try call.queue.queue.events(of: id)
-            json.value((transfer, attempts, events), as: Transfer.fieldsOfHistory)
+            json.value((transfer, validator, attempts, events), as: Transfer.fieldsOfHistory)
             return ServedAnswer(json: json)
         },
         Route(
@@ -114,6 +122,7 @@ extension Router {
 
     @Sendable
     private static func listTransfers(_ call: RouteCall) throws -> ServedAnswer {
+        if let text = call.text("ids") { return try listNamed(text, call) }
         var filter = TransferFilter()
         filter.includeAll = true
         if let text = call.request.query["state"] {
@@ -133,14 +142,28 @@ extension Router {
                 ?? Int64(servedPage))
         filter.limit = limit
         filter.below = try call.number("after", in: 0...Int64.max).map(TransferID.init(rawValue:))
+        let isRow = try call.isRow()
         let transfers = try call.queue.queue.transfers(filter)
         var json = JSONText()
         json.object {
-            $0.field("transfers", transfers, as: Transfer.listed)
+            $0.field("transfers", transfers, as: isRow ? Transfer.row : Transfer.listed)
             let isFull = transfers.count == limit
             $0.field("next", isFull ? transfers.last?.id.rawValue : nil)
         }
         return ServedAnswer(json: json)
+    }
+
+    private static func listNamed(_ text: String, _ call: RouteCall) throws -> ServedAnswer {
+        let words = text.split(separator: ",", omittingEmptySubsequences: false)
+        let ids = words.compactMap { String($0).decimalValue }.map(TransferID.init(rawValue:))
+        guard ids.count == words.count, ids.count <= Limits.servedPageMaximum else {
+            throw LonghaulError.usage(
+                "ids: they are numbers with commas between, at most \(Limits.servedPageMaximum)")
+        }
+        let isRow = try call.isRow()
+        return call.list(
+            "transfers", try call.queue.queue.transfers(ids),
+            as: isRow ? Transfer.row : Transfer.listed)
     }
 
     @Sendable
@@ -165,5 +188,14 @@ extension Router {
             "transfers", try call.queue.queue.transfers(ids), as: Transfer.listed)
         answer.status = .created
         return answer
+    }
+}
+
+extension RouteCall {
+    /// Whether the list has rows of a table, a third of the bytes.
+    fileprivate func isRow() throws(LonghaulError) -> Bool {
+        guard let view = request.query["view"] else { return false }
+        guard view == "row" else { throw .usage("view: it is row") }
+        return true
     }
 }

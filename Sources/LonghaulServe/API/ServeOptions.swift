@@ -9,10 +9,14 @@ package struct ServeOptions: Sendable {
     package var secret: Secret?
     package var allowedOrigins: Set<String> = []
     package var isReadOnly = false
+    /// Clients may create, change and remove jobs: run any program. Needs a secret.
+    package var allowsJobs = false
     /// Absolute; not empty.
     package var directories: [String]
     package var defaults = TransferDefaults()
     package var limits = EngineLimits()
+    /// The path of the configuration file; `nil` = no file.
+    package var configuration: String?
 
     package init(directories: [String]) {
         self.directories = directories
@@ -68,6 +72,12 @@ package struct ServeOptions: Sendable {
             throw LonghaulError(
                 .conflict,
                 "\(address) can be reached by others, which needs a secret: --secret-file FILE")
+        }
+        if allowsJobs {
+            throw LonghaulError(
+                .conflict,
+                "--allow-jobs lets clients run any program, which needs a secret: "
+                    + "--secret-file FILE")
         }
         if allowedOrigins.contains("*") {
             throw LonghaulError(

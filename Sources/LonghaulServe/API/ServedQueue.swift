@@ -14,8 +14,13 @@ final class ServedQueue: Sendable {
     let reviewed: ReviewedQueue
     let directories: AllowedDirectories
     let isReadOnly: Bool
+    /// Clients may create, change and remove jobs.
+    let allowsJobs: Bool
     let secret: Secret?
-    private let defaults: TransferDefaults
+    let tickets = FileTickets()
+    let defaults: TransferDefaults
+    /// The path of the configuration file; `nil` = no file.
+    let configuration: String?
     private let engine: EngineRun
     private let limits: Mutex<EngineLimits>
 
@@ -26,6 +31,8 @@ final class ServedQueue: Sendable {
         self.directories = directories
         reviewed = ReviewedQueue(queue, directories.review)
         isReadOnly = options.isReadOnly
+        allowsJobs = options.allowsJobs
+        configuration = options.configuration
         secret = options.secret
         defaults = options.defaults
         limits = Mutex(options.limits)
@@ -34,6 +41,17 @@ final class ServedQueue: Sendable {
     /// - Throws: `notPermitted` where nothing may be changed.
     func checkWritable() throws(LonghaulError) {
         if isReadOnly { throw LonghaulError(.notPermitted, "the server was started --read-only") }
+    }
+
+    /// - Throws: `notPermitted` where jobs may not be changed.
+    func checkJobsWritable() throws(LonghaulError) {
+        try checkWritable()
+        if !allowsJobs {
+            throw LonghaulError(
+                .notPermitted,
+                "jobs run programs; a server with --allow-jobs and a secret lets clients change "
+                    + "them")
+        }
     }
 
     // MARK: - Input
@@ -95,8 +113,15 @@ final class ServedQueue: Sendable {
         settle()
     }
 
-    /// A transfer that was just cancelled is removed once the engine has ended it.
+    /// - Throws: The refusal of the first one that is refused.
     func remove(_ ids: [TransferID]) throws(LonghaulError) {
+        for outcome in try removeAll(ids) {
+            if let error = outcome.error { throw error }
+        }
+    }
+
+    /// A transfer that was just cancelled is removed once the engine has ended it.
+    func removeAll(_ ids: [TransferID]) throws(LonghaulError) -> [ChangeOutcome] {
         try checkWritable()
         settle()
         let end = SystemClock.now().monotonic + servedRemovalSeconds
@@ -106,9 +131,7 @@ final class ServedQueue: Sendable {
             if left <= 0 { break }
             _ = try changes.wait(timeout: left)
         }
-        for outcome in try queue.remove(ids) {
-            if let error = outcome.error { throw error }
-        }
+        return try queue.remove(ids)
     }
 
     /// Without an engine the change is applied here; if that fails, the next engine applies it.

@@ -16,18 +16,25 @@ struct Gatekeeper: Sendable {
         case disproven
     }
 
+    /// What a request asks for.
+    enum Target: Sendable {
+        /// The page, which holds nothing secret and asks for the secret.
+        case page
+        /// The file of a download, which a link of the page saves.
+        case file
+        case data
+    }
+
     /// `nil` = none is asked for.
     let secret: Secret?
     /// Origins of pages that may use the server, as ``WebOrigin/normal(_:)`` writes them; `*` = of
     /// all.
     let allowedOrigins: Set<String>
 
-    /// - Parameters:
-    ///   - proven: The request may bring its secret in its body.
-    ///   - isForPage: It asks for the page, which holds nothing secret and asks for the secret.
-    func verdict(_ headers: HTTPHeaders, proven: Bool, isForPage: Bool = false) -> Verdict {
-        if let reason = foreignness(headers, isForPage: isForPage) { return .foreign(reason) }
-        guard let secret, !isForPage else { return .admitted }
+    /// - Parameter proven: The request may bring its secret in its body, or has a ticket.
+    func verdict(_ headers: HTTPHeaders, proven: Bool, target: Target = .data) -> Verdict {
+        if let reason = foreignness(headers, target) { return .foreign(reason) }
+        guard let secret, target != .page else { return .admitted }
         guard let given = bearer(headers) else { return proven ? .admitted : .unproven }
         return secret.matches(given) ? .admitted : .disproven
     }
@@ -52,7 +59,7 @@ struct Gatekeeper: Sendable {
             || WebOrigin.normal(origin).map(allowedOrigins.contains) ?? false
     }
 
-    private func foreignness(_ headers: HTTPHeaders, isForPage: Bool) -> String? {
+    private func foreignness(_ headers: HTTPHeaders, _ target: Target) -> String? {
         let hosts = headers["host"]
         guard hosts.count == 1, let host = hosts.first, isOwn(host) else {
             return wrongHost(hosts.first ?? "")
@@ -61,7 +68,11 @@ struct Gatekeeper: Sendable {
         if headers["sec-fetch-mode"].contains("navigate") || places.contains(where: Self.opens) {
             // A link from any site only shows the page. In a frame a click could be stolen.
             let isWhole = places.isEmpty || places == ["document"]
-            return isForPage && isWhole
+            // To Chromium a link that saves a file is a navigation to nowhere.
+            let isOwnFile =
+                target == .file && headers["sec-fetch-site"] == ["same-origin"]
+                && (isWhole || places == ["empty"])
+            return target == .page && isWhole || isOwnFile
                 ? nil : "a link opens the page at / and nothing else; the page itself asks for more"
         }
         let origins = headers["origin"]

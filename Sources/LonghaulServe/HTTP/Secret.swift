@@ -11,6 +11,15 @@ package struct Secret: Sendable {
         if bytes.isEmpty { throw LonghaulError(.invalidRequest, "the secret is empty") }
     }
 
+    /// 192 random bits, as hexadecimal digits.
+    static func randomText() -> String {
+        var random = SystemRandom()
+        return (0..<3).map { _ in
+            let digits = String(random.next() as UInt64, radix: 16)
+            return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+        }.joined()
+    }
+
     /// The time does not depend on where the two differ.
     func matches(_ text: String) -> Bool {
         let given = Array(text.utf8)
@@ -65,13 +74,8 @@ package enum SecretFile {
         guard let path = path ?? standard.map({ PathParts.join($0, "longhaul/secret") }) else {
             throw .usage("--new-secret: there is no home directory; --secret-file names a place")
         }
-        var random = SystemRandom()
-        let words = (0..<3).map { _ in
-            let digits = String(random.next() as UInt64, radix: 16)
-            return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-        }
         do {
-            try TextFile.createPrivate(words.joined() + "\n", at: path)
+            try TextFile.createPrivate(Secret.randomText() + "\n", at: path)
         } catch {
             if error.isNameInUse {
                 throw LonghaulError(

@@ -1,4 +1,5 @@
 internal import Longhaul
+internal import LonghaulPlatform
 internal import NIOHTTP1
 
 /// A whole request.
@@ -35,6 +36,8 @@ struct ServedAnswer: Sendable {
     var type = "application/json"
     var headers: [(String, String)] = []
     var body: [UInt8] = []
+    /// Bytes of a file follow in place of the body.
+    var file: ServedFile?
     /// Events follow for as long as the client reads.
     var events: EventSubscription?
     /// The connection ends with it.
@@ -79,5 +82,38 @@ struct ServedAnswer: Sendable {
         // Codes are open: a code that no refusal can have is an internal error.
         default: .internalServerError
         }
+    }
+}
+
+/// A part of a file that is sent as a body.
+struct ServedFile: Sendable {
+    var file: ReadableFile
+    /// Bytes that are left to send.
+    var range: Range<Int64>
+
+    /// The next piece; empty at the end of the range. `nil` = the file has become shorter.
+    func piece(atMost size: Int) -> [UInt8]? {
+        let count = Int(min(Int64(size), range.upperBound - range.lowerBound))
+        if count == 0 { return [] }
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            let room = UnsafeMutableRawBufferPointer(buffer)
+            initialized = (try? file.read(into: room, at: range.lowerBound)) ?? 0
+        }
+        return bytes.isEmpty ? nil : bytes
+    }
+
+    /// The header field that has a browser save the file under its name (RFC 6266, RFC 8187).
+    static func disposition(of path: String) -> String {
+        let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~".utf8)
+        var name = ""
+        for byte in PathParts.names(in: path).last?.utf8 ?? "file".utf8 {
+            if plain.contains(byte) {
+                name.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                let digits = String(byte, radix: 16, uppercase: true)
+                name += "%" + (digits.utf8.count < 2 ? "0" : "") + digits
+            }
+        }
+        return "attachment; filename*=UTF-8''" + name
     }
 }

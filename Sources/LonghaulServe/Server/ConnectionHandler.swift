@@ -3,6 +3,9 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOWebSocket
 
+/// Bytes of a file that are read and sent at once.
+private let servedPieceBytes = 256 << 10
+
 /// A connection: reads a request, has it answered on a thread of the pool, and continues with the
 /// next one. A client that is slow, or has not shown the secret, is disconnected.
 ///
@@ -137,9 +140,10 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
             headers.add(name: "Access-Control-Allow-Origin", value: origin)
             headers.add(name: "Vary", value: "Origin")
         }
-        for (name, value) in answer.headers { headers.add(name: name, value: value) }
+        for (name, value) in answer.headers { headers.replaceOrAdd(name: name, value: value) }
         if answer.events == nil {
-            headers.add(name: "Content-Length", value: "\(answer.body.count)")
+            let length = answer.file.map { $0.range.count } ?? answer.body.count
+            headers.add(name: "Content-Length", value: "\(length)")
         } else if !isOld {
             headers.add(name: "Transfer-Encoding", value: "chunked")
         }
@@ -156,6 +160,10 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
             return
         }
         expect(isProven ? Limits.servedAnswerSeconds : service.requestSeconds, context)
+        if let file = answer.file, !isHead {
+            context.write(wrapOutboundOut(.head(start)), promise: nil)
+            return send(file, closes: closes, context)
+        }
         let written: EventLoopFuture<Void>
         if isHead || answer.body.isEmpty {
             written = context.writeAndFlush(wrapOutboundOut(.head(start)))
@@ -165,6 +173,26 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
             written = context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(bytes))))
         }
         written.assumeIsolated().whenComplete { _ in self.finish(closes: closes, context) }
+    }
+
+    /// Sends the bytes that are left, a piece at a time: read on a thread of the pool, and the next
+    /// one only after the client has taken this one.
+    private func send(_ file: ServedFile, closes: Bool, _ context: ChannelHandlerContext) {
+        service.run(on: context.eventLoop) { file.piece(atMost: servedPieceBytes) }
+            .assumeIsolated().whenComplete { result in
+                guard context.channel.isActive else { return }
+                // The announced length cannot be kept.
+                guard case .success(let bytes?) = result else {
+                    return context.close(promise: nil)
+                }
+                if bytes.isEmpty { return self.finish(closes: closes, context) }
+                self.expect(Limits.servedAnswerSeconds, context)
+                var rest = file
+                rest.range = file.range.lowerBound + Int64(bytes.count)..<file.range.upperBound
+                let buffer = context.channel.allocator.buffer(bytes: bytes)
+                context.writeAndFlush(self.wrapOutboundOut(.body(.byteBuffer(buffer))))
+                    .assumeIsolated().whenSuccess { self.send(rest, closes: closes, context) }
+            }
     }
 
     /// The client has taken the answer. The next request is read after its end is written, and not

@@ -53,7 +53,10 @@ final class HTTPService: Sendable {
         let isRPC = request.path == ["jsonrpc"]
         let isForPage = request.path.isEmpty && [.GET, .HEAD].contains(request.method)
         // The page asks for the secret itself; calls over JSON-RPC may have it as `token:`.
-        let verdict = gatekeeper.verdict(request.headers, proven: isRPC, isForPage: isForPage)
+        let hasTicket = queue.tickets.admit(request)
+        let verdict = gatekeeper.verdict(
+            request.headers, proven: isRPC || hasTicket,
+            target: isForPage ? .page : request.fileID != nil ? .file : .data)
         switch verdict {
         case .admitted: break
         case .foreign(let reason):
@@ -70,7 +73,9 @@ final class HTTPService: Sendable {
             }
             var answer = self.respond(to: request)
             // Every client gets the page: it does not reveal whether a secret is right.
-            answer.isProven = !isForPage || self.gatekeeper.secret == nil
+            answer.isProven =
+                !isForPage && (!hasTicket || self.isProven(request.headers))
+                || self.gatekeeper.secret == nil
             return answer
         }.flatMap { answer in
             answer.isSlow ? self.slowly(answer, loop) : loop.makeSucceededFuture(answer)
@@ -131,7 +136,7 @@ final class HTTPService: Sendable {
         var answer = ServedAnswer(.noContent, type: "text/plain", "")
         answer.isProven = gatekeeper.secret == nil
         answer.headers = [
-            ("Access-Control-Allow-Methods", "GET, POST, PATCH, DELETE, OPTIONS"),
+            ("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE, OPTIONS"),
             (
                 "Access-Control-Allow-Headers",
                 ["Authorization", "Content-Type", "Last-Event-ID"].joined(separator: ", ")

@@ -75,6 +75,26 @@ package struct StoreSettings {
         try store.write(.durable) { try StoredClock($0).follow(clock, now: now) }
     }
 
+    private static let limitKey = "rateLimit"
+
+    /// The rate limit that was set by hand, also where it has ended. A row that cannot be read
+    /// counts as none.
+    package func rateLimit() throws(LonghaulError) -> RateOverride? {
+        try store.access { try SettingRows($0).value(of: Self.limitKey) }
+            .flatMap(RateOverride.init(stored:))
+    }
+
+    /// Stores the limit; `nil` removes it.
+    package func setRateLimit(_ limit: RateOverride?) throws(LonghaulError) {
+        try store.write(.durable) { connection in
+            if let limit {
+                try SettingRows(connection).set(Self.limitKey, to: limit.stored)
+            } else {
+                try SettingRows(connection).remove(Self.limitKey)
+            }
+        }
+    }
+
     /// The stored override. A row that cannot be read counts as none.
     package func keptOverride() throws(LonghaulError) -> KeptOverride {
         let rows = try store.access {

@@ -80,6 +80,20 @@ package struct TransferReader {
         try store.access { try AttemptRow.all(of: id, $0) }
     }
 
+    /// The version of the file whose bytes are held: its entity tag, or else its Last-Modified
+    /// time; `nil` = the server named none, or nothing is held.
+    package func validator(of id: TransferID) throws(LonghaulError) -> String? {
+        let text: String? = try store.access {
+            try $0.value(
+                """
+                SELECT f.validator FROM transfer t JOIN fetch f ON f.id = t.fetchID \
+                WHERE t.id = ?1
+                """, id)
+        }
+        let validator = text.flatMap { StoredJSON.decode(Validator.self, $0) }
+        return validator.flatMap { $0.etag ?? $0.lastModified }
+    }
+
     /// The transfers that one still waits for, and their states; `nil` = one was removed.
     package func awaited(
         by id: TransferID, now: Timestamp

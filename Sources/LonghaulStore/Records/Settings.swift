@@ -142,6 +142,48 @@ struct PlaceRows: ConnectionRows {
         return places
     }
 
+    /// Waiting and paused transfers in the order of their turns: by priority, then by place.
+    func turns(limit: Int) throws -> [QueueTurn] {
+        let places = try all()
+        let turns = try connection.all(
+            """
+            SELECT id, priority FROM transfer INDEXED BY transferLive WHERE ended = 0 \
+            AND phase = 0 LIMIT ?1
+            """, limit
+        ) { (row: StoredRow<Int>) in
+            let id: TransferID = row[0]
+            return QueueTurn(id: id, priority: row[1], place: places[id] ?? id.rawValue)
+        }
+        return turns.sorted { ($0.priority, $0.place, $0.id) < ($1.priority, $1.place, $1.id) }
+    }
+
+    /// Moves a transfer before or behind another one of its priority.
+    ///
+    /// - Throws: `conflict` where one of them does not wait, their priorities differ, or more than
+    ///   `most` others lie between.
+    func move(_ id: TransferID, _ side: QueueSide, of other: TransferID, atMost most: Int) throws {
+        let turns = try turns(limit: .max)
+        guard let from = turns.firstIndex(where: { $0.id == id }),
+            let to = turns.firstIndex(where: { $0.id == other })
+        else {
+            throw LonghaulError(
+                .conflict, "only transfers that wait have an order", transferID: id)
+        }
+        guard turns[from].priority == turns[to].priority else {
+            throw LonghaulError(
+                .conflict, "\(other) has another priority; change the priority first",
+                transferID: id)
+        }
+        guard abs(from - to) <= most else {
+            throw LonghaulError(
+                .conflict, "a transfer passes at most \(most) others at once", transferID: id)
+        }
+        var ids = turns[min(from, to)...max(from, to)].map(\.id).filter { $0 != id }
+        guard let index = ids.firstIndex(of: other) else { return }
+        ids.insert(id, at: side == .before ? index : index + 1)
+        try arrange(ids)
+    }
+
     /// Gives transfers the places that they have together in this order.
     func arrange(_ ids: [TransferID]) throws {
         let known = try all()
@@ -155,4 +197,16 @@ struct PlaceRows: ConnectionRows {
             WHERE id = CAST(substr(key, 7) AS INTEGER) AND ended = 0)
             """)
     }
+}
+
+/// A waiting transfer with what its turn depends on.
+struct QueueTurn {
+    var id: TransferID
+    var priority: Int
+    var place: Int64
+}
+
+/// Where a moved transfer goes.
+package enum QueueSide: Sendable {
+    case before, after
 }

@@ -71,6 +71,18 @@ package struct WantWriter {
         try store.access { try PlaceRows($0).all() }
     }
 
+    /// Waiting and paused transfers in the order of their turns.
+    package func order(limit: Int) throws(LonghaulError) -> [TransferID] {
+        try store.snapshot { try PlaceRows($0).turns(limit: limit).map(\.id) }
+    }
+
+    /// See ``PlaceRows/move(_:_:of:atMost:)``.
+    package func move(
+        _ id: TransferID, _ side: QueueSide, of other: TransferID, atMost most: Int
+    ) throws(LonghaulError) {
+        try store.write(.durable) { try PlaceRows($0).move(id, side, of: other, atMost: most) }
+    }
+
     private func ids(
         of selection: Selection, for change: WantedChange
     ) throws(LonghaulError) -> [TransferID] {

@@ -20,6 +20,31 @@ import Testing
         #expect(plan.now(at(3), .utc) == RatePlan.Now(bytesPerSecond: 5, until: nil))
     }
 
+    /// A limit that was set by hand stands before the plan until it ends.
+    @Test func aLimitReplacesThePlan() {
+        var plan = RatePlan()
+        plan.bytesPerSecond = 9
+        let limit = RateOverride(bytesPerSecond: nil, until: at(5))
+        #expect(plan.now(at(3), .utc, limit: nil).bytesPerSecond == 9)
+        #expect(
+            plan.now(at(3), .utc, limit: limit)
+                == RatePlan.Now(bytesPerSecond: nil, until: at(5)))
+        #expect(plan.now(at(5), .utc, limit: limit).bytesPerSecond == 9)
+        let lasting = RateOverride(bytesPerSecond: 4)
+        #expect(
+            plan.now(at(99), .utc, limit: lasting) == RatePlan.Now(bytesPerSecond: 4, until: nil))
+    }
+
+    @Test(arguments: ["off", "off 5", "2097152", "2097152 1764363600000"])
+    func aLimitIsStored(text: String) {
+        #expect(RateOverride(stored: text)?.stored == text)
+    }
+
+    @Test(arguments: ["", "0", "-1", "fast", "1 x", "1 2 3"])
+    func whatIsNoLimitIsNone(text: String) {
+        #expect(RateOverride(stored: text) == nil)
+    }
+
     /// The first window that is open counts; the next edge of any of them is when to look again.
     @Test(
         arguments: [

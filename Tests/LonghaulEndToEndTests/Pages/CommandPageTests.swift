@@ -112,6 +112,8 @@ import Testing
         try await teller.tell("longhaul remove 3", under: "remove")
         try await teller.tell("longhaul remove 4", under: "remove", status: 5)
         try await teller.tell("longhaul clean --older-than 7d", under: "clean")
+        try await teller.tell("longhaul limit 2M --for 1h", under: "limit")
+        try await teller.tell("longhaul limit default", under: "limit")
     }
 
     private func tellsPrograms(_ teller: Teller) async throws {

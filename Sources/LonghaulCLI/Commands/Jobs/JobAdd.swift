@@ -1,9 +1,6 @@
 import ArgumentParser
 import Longhaul
 
-/// How often a due run of a standing job is tried again, unless the job says otherwise.
-private let jobRetries = 3
-
 struct JobAdd: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Add a job that stays, or replace the one of that name.",
@@ -83,7 +80,7 @@ struct JobAdd: ConsoleCommand {
         }
         if !at.isEmpty {
             let times = at.joined(separator: ",")
-            request.job?.daily = try OptionText.daily(times, days: days, "--at")
+            request.job?.daily = try OptionText.daily(times, days: days)
         }
         if !events.isEmpty { request.triggers = try OptionText.triggers(events, "--on") }
         return request
