@@ -131,7 +131,7 @@ let package = Package(
             name: "LonghaulServe",
             dependencies: ["Longhaul", "LonghaulPlatform"]
                 + nio("NIOCore", "NIOPosix", "NIOHTTP1", "NIOWebSocket"),
-            resources: [.embedInCode("Page/page.html")], swiftSettings: settings),
+            swiftSettings: settings),
         .executableTarget(
             name: "longhaul-serve",
             dependencies: ["LonghaulServe", "Longhaul", "LonghaulPlatform", argumentParser],

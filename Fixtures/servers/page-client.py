@@ -1,179 +1,166 @@
-"""Uses the page of a server in headless Chromium: adds, watches, pauses, reads why; says OK.
+"""Uses the page of a server in headless Chromium, as a person would; says OK.
 
     page-client.py CHROMIUM PORT SLOW-URL [DIRECTORY-FOR-SCREENSHOTS]
+
+The server has a job `job`.
 """
 
-import base64
-import json
 import os
-import shutil
-import subprocess
+import pathlib
 import sys
 import tempfile
-import time
-import urllib.request
 
-import websocket
+import axe_core_python
+
+from browser import ALT, SHIFT, Browser, until
 
 chromium, port, slow_url = sys.argv[1:4]
 pictures = sys.argv[4] if len(sys.argv) > 4 else None
-home = tempfile.mkdtemp()
-browser = subprocess.Popen(
-    [
-        chromium,
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--disable-background-networking",
-        "--remote-debugging-port=0",
-        "--remote-allow-origins=*",
-        "--user-data-dir=" + home,
-        f"http://127.0.0.1:{port}/",
-    ],
-    env={**os.environ, "HOME": home},
-    stdout=subprocess.DEVNULL,
-    stderr=subprocess.DEVNULL,
-)
+axe = (pathlib.Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
+page = Browser(chromium, f"http://127.0.0.1:{port}/")
 
 
-def until(what, condition, seconds=60):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.05)
-    raise SystemExit("not in time: " + what)
+def look(name):
+    """At both widths and in both colours: nothing is wider than the window, and axe-core finds
+    nothing."""
+    for width in (400, 1400):
+        for scheme in ("light", "dark"):
+            page.size(width, scheme)
+            wide = page.evaluate(
+                "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() =>"
+                " done(document.documentElement.scrollWidth))))")
+            assert wide <= width, f"{name}: {wide} pixels at {width}"
+            if pictures:
+                page.picture(f"{pictures}/{name}-{width}-{scheme}.png")
+            page.evaluate(axe + "; 0")
+            found = page.evaluate(
+                "axe.run(document, {resultTypes: ['violations']}).then(r => r.violations.map("
+                "v => v.id + ': ' + v.nodes[0].html.slice(0, 200)))")
+            assert not found, f"{name} at {width}, {scheme}: {found}"
 
 
-def devtools():
-    try:
-        number = open(home + "/DevToolsActivePort").readline().strip()
-        pages = json.load(urllib.request.urlopen(f"http://127.0.0.1:{number}/json/list"))
-        found = [page for page in pages if page["type"] == "page"]
-        return found[0]["webSocketDebuggerUrl"] if found else None
-    except OSError:
-        return None
+def rows():
+    return page.evaluate("list.map(row => row.name + ' ' + told(row))")
 
 
-number = 0
-
-
-def command(method, **parameters):
-    global number
-    number += 1
-    page.send(json.dumps({"id": number, "method": method, "params": parameters}))
-    while True:
-        answer = json.loads(page.recv())
-        if answer.get("id") == number:
-            assert "error" not in answer, answer
-            return answer["result"]
-
-
-def evaluate(text):
-    result = command("Runtime.evaluate", expression=text, awaitPromise=True)
-    assert "exceptionDetails" not in result, result
-    return result["result"].get("value")
-
-
-def text(selector):
-    return evaluate(f"document.querySelector({json.dumps(selector)})?.textContent ?? ''")
-
-
-def click(label):
-    return until(
-        label,
-        lambda: evaluate(
-            f"(n => n && (n.click(), true))(document.querySelector('[aria-label^={json.dumps(label)}]'))"
-        ),
-    )
+def press(text, within="document"):
+    until(text, lambda: page.evaluate(
+        f"(n => n && !n.disabled && (n.click(), true))([...{within}.querySelectorAll('button')]"
+        f".find(b => b.textContent === {text!r}))"))
 
 
 def add(**fields):
-    evaluate(
-        "(() => { const form = document.getElementById('add');"
-        f" for (const [name, value] of Object.entries({json.dumps(fields)})) form[name].value = value;"
-        " form.requestSubmit(); })()"
-    )
-
-
-def picture(name):
-    if not pictures:
-        return
-    for width in (400, 1400):
-        for scheme in ("light", "dark"):
-            command(
-                "Emulation.setDeviceMetricsOverride",
-                width=width,
-                height=1000,
-                deviceScaleFactor=1,
-                mobile=width < 600,
-            )
-            command(
-                "Emulation.setEmulatedMedia",
-                features=[{"name": "prefers-color-scheme", "value": scheme}],
-            )
-            data = command("Page.captureScreenshot")["data"]
-            with open(f"{pictures}/{name}-{width}-{scheme}.png", "wb") as file:
-                file.write(base64.b64decode(data))
-            wide = evaluate("document.documentElement.scrollWidth")
-            assert wide <= width, f"{name}: {wide} pixels at {width}"
+    press("Add…")
+    page.evaluate(
+        "(fields => { const form = document.querySelector('dialog form');"
+        " for (const [name, value] of Object.entries(fields)) form[name].value = value;"
+        f" }})({fields!r})")
+    press("Add", "document.querySelector('dialog')")
+    until("it is added", lambda: page.evaluate("!document.querySelector('dialog')"))
 
 
 try:
-    page = websocket.create_connection(until("DevTools", devtools), timeout=60)
-    until("the page", lambda: evaluate("document.readyState") == "complete")
-    until("the engine", lambda: "serve" in text("#engine"))
+    page.size(1400, "light")
+    until("the engine", lambda: "serve" in page.text("#engine"))
+    # What axe adds to the page is not of the page.
+    page.command("Page.setBypassCSP", enabled=True)
 
-    # Adds and watches.
+    # Adds and watches, from the first second on.
     add(url=slow_url, limitRate="50K")
-    until("it runs", lambda: "running" in text("#transfers"))
-    until("its rate", lambda: "/s" in text("#transfers .soft:not(span)"))
-    first = evaluate("document.querySelector('#transfers progress').value")
-    until("it moves", lambda: evaluate("document.querySelector('#transfers progress').value") > first)
+    until("it runs", lambda: any("left" in row for row in rows()))
+    until("its rate", lambda: "/s" in page.text("#down") and page.text("#down") != "↓ 0 B/s")
+    assert page.evaluate("document.querySelector('#plot path.get').getAttribute('d').length") > 5
+    first = page.evaluate("list[0].done")
+    until("it moves", lambda: page.evaluate("list[0].done") > first)
 
-    # Reads why.
-    add(
-        url=slow_url + "&seed=2",
-        destination="late.bin",
-        earliestBegin="2099-01-01T00:00:00Z",
-        limitRate="",
-    )
-    until("it waits", lambda: "waits for its start" in text("#transfers"))
-    evaluate("[...document.querySelectorAll('#transfers li')].at(-1).id = 'late'")
-    evaluate("[...document.querySelectorAll('#late button')].find(b => b.textContent == 'Why').click()")
-    until("why", lambda: "it may start at" in text("#late [role=status]"))
-    evaluate("document.getElementById('adding').open = true")
-    picture("queue")
+    # A name from elsewhere is text.
+    add(url=slow_url + "&seed=2", destination="<img src=x onerror=alert(1)>.bin",
+        earliestBegin="2099-01-01T00:00:00Z")
+    add(url=slow_url + "&seed=3", destination="third.bin", earliestBegin="2099-01-01T00:00:00Z")
+    until("they wait", lambda: sum("starts in" in row for row in rows()) == 2)
+    assert page.evaluate("document.querySelectorAll('img').length") == 0
+    look("list")
 
-    # Pauses and cancels.
-    click("Pause: ")
-    until("it is paused", lambda: "paused" in text("#transfers"))
-    until("it says so", lambda: "is paused" in text("#message"))
+    # The keyboard alone: to the list, to a row, its details, and back.
+    page.evaluate("document.activeElement.blur()")
+    page.tab_to("#grid")
+    page.key("End")
+    until("the last row", lambda: page.evaluate("known.get(cursor)?.name") == "third.bin")
+    page.key("ArrowUp", ALT)
+    until("it is earlier", lambda: "third.bin" in rows()[1])
+    page.key("Home")
+    page.key("ArrowDown", SHIFT)
+    until("two are selected", lambda: page.evaluate("picked.size") == 2)
+    page.key("Home")
+    page.key("Enter")
+    until("why", lambda: "It runs." in page.text("#panel .why"))
+    assert slow_url in page.text("#panel")
+    look("panel")
+    page.key("Escape")
+    until("it is closed", lambda: page.evaluate("document.activeElement === grid"))
+    page.key("p")
+    until("it is paused", lambda: "paused" in rows()[-1] or "paused" in rows()[0])
+    until("it says so", lambda: "paused" in page.text("#note"))
     for _ in range(2):
-        click("Cancel: ")
-        time.sleep(0.3)
-    until("nothing is left", lambda: not evaluate("document.getElementById('none').hidden"))
+        page.key("a", 2)
+    page.key("c")
+    until("it asks", lambda: page.evaluate("!!document.querySelector('dialog')"))
+    page.tab_to("dialog button.main")
+    page.key("Enter")
+    until("nothing is left", lambda: page.evaluate("list.length === 0 && !isReading"))
 
-    # History with its search, and the machine.
-    evaluate("location.hash = 'history'")
-    until("history", lambda: "2 transfers" in text("#found"))
-    picture("history")
-    evaluate("(s => { s.value = 'seed=2'; s.dispatchEvent(new Event('input')); })(document.getElementById('search'))")
-    until("search", lambda: "1 transfers" in text("#found"))
-    evaluate("location.hash = 'machine'")
-    until("conditions", lambda: "network" in text("#conditions"))
-    picture("machine")
-    evaluate("location.hash = 'jobs'")
-    until("jobs", lambda: evaluate("!document.getElementById('jobs').hidden"))
-    unnamed = evaluate(
+    # The limit of all transfers.
+    page.tab_to("#limit input")
+    page.type("2M")
+    page.key("Enter")
+    until("the limit", lambda: "Limited to 2.00 MiB/s" in page.text("#limitNow"))
+    press("As configured")
+    until("no limit", lambda: "no limit" in page.text("#limitNow"))
+
+    # A completed download is saved by the browser.
+    with tempfile.TemporaryDirectory() as directory:
+        page.command(
+            "Browser.setDownloadBehavior", behavior="allow", downloadPath=directory)
+        add(url=slow_url.replace("20M", "20K") + "&seed=4", destination="small.bin")
+        page.evaluate("choose('history')")
+        until("it completes", lambda: any("small.bin completed" in row for row in rows()))
+        page.evaluate("openPanel(list.find(row => row.name === 'small.bin').id)")
+        press("Save the file")
+        until("it is saved", lambda: os.listdir(directory) == ["small.bin"])
+        size = os.path.getsize(directory + "/small.bin")
+        assert size == 20480, size
+        page.evaluate("closePanel()")
+
+    # History with its search and clean-up, and the other views.
+    page.evaluate("choose('history')")
+    until("history", lambda: len(rows()) == 4)
+    look("history")
+    page.key("/")
+    page.tab_to("#search")
+    page.type("third")
+    until("search", lambda: len(rows()) == 1)
+    page.key("Escape")
+    press("Clean up…")
+    page.evaluate("document.querySelectorAll('dialog input').forEach(box => box.checked = true)")
+    press("Remove", "document.querySelector('dialog')")
+    until("it is clean", lambda: len(rows()) == 0)
+    page.evaluate("location.hash = 'jobs'")
+    until("jobs", lambda: "Next run" in page.text("#joblist"))
+    press("Log")
+    until("the log", lambda: page.evaluate("!!document.querySelector('#log')"))
+    look("jobs")
+    page.evaluate("location.hash = 'machine'")
+    until("conditions", lambda: "Network" in page.text("#machineText"))
+    look("machine")
+    page.evaluate("location.hash = 'settings'")
+    until("settings", lambda: "Retention" in page.text("#settingsText"))
+    look("settings")
+    unnamed = page.evaluate(
         "[...document.querySelectorAll('input,select,textarea')]"
-        ".filter(n => !n.labels.length && !n.ariaLabel).length"
-    )
+        ".filter(n => !n.hidden && !n.labels.length && !n.ariaLabel).length")
     assert unnamed == 0, f"{unnamed} fields have no label"
+    problems = page.problems()
+    assert not problems, problems
     print("OK")
 finally:
-    browser.kill()
-    browser.wait()
-    shutil.rmtree(home, ignore_errors=True)
+    page.close()

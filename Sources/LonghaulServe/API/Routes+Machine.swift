@@ -190,9 +190,7 @@ extension Router {
         Route(
             method: .GET, pattern: "/", summary: "the page", answer: .text("text/html")
         ) { _ in
-            ServedAnswer(
-                type: "text/html; charset=utf-8",
-                String(decoding: PackageResources.page_html, as: UTF8.self))
+            ServedAnswer(type: "text/html; charset=utf-8", pageText)
         },
     ]
 }
