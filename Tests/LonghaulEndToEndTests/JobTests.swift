@@ -60,6 +60,24 @@ import Testing
         #expect(host["failures"] == 0)
     }
 
+    /// A failed job is one, and no host, in all that tells of it.
+    @Test func aFailedJobIsNoHost() async throws {
+        let jobs = try JobHome(LonghaulHome().with(["LONGHAUL_LOG": "info"]))
+        try await jobs.add("j", "--retries", "0", body: "exit 3")
+        let told = try await jobs.run("run", "--fail-on-jobs", status: 1)
+        #expect(told.output.contains("0 failed, 0 left, 1 failure of jobs;"), "\(told.output)")
+        #expect(!told.output.contains("hosts") && !told.errors.contains("host="), "\(told)")
+        #expect(told.errors.contains("a run of a job ended"), "\(told.errors)")
+        try await jobs.run("job", "run", "j")
+        let again = try #require(try await jobs.run("run", "--json").rows.last)
+        #expect(again["jobsFailed"] == 1 && again["hostsFailed"] == 1)
+        #expect(try await jobs.run("status", "--json").rows.first?["jobsFailed"] == 1)
+        let doctor = try await jobs.home.run("doctor", "--json").rows
+        #expect(!doctor.contains { $0["check"] == "hosts" })
+        let finding = try #require(doctor.first { $0["check"] == "jobs" })
+        #expect(finding["ok"] == false && finding["fix"].string?.contains("job log j") == true)
+    }
+
     /// 75 is EX_TEMPFAIL: no failure, and again within seconds.
     @Test func aRunThatIsPutOffComesAgain() async throws {
         let jobs = try JobHome()
@@ -165,7 +183,8 @@ import Testing
         let run = try await jobs.lastRun("j")
         #expect(run["run"] == .null && run["result"] == "failure" && run["expiration"] == "time")
         #expect(try await jobs.run("status", "--json").rows.first?["hostsFailed"] == 1)
-        #expect(try await jobs.run("status").output.contains("the last run failed of j;"))
+        let status = try await jobs.run("status").output
+        #expect(status.contains("Failing:    job j (`longhaul job log j`)"), "\(status)")
         try await jobs.end(engine)
     }
 

@@ -82,6 +82,7 @@ public final class EngineRun: Sendable {
                 throw error
             }
             if let report { sum.add(report) }
+            sum.jobsFailed = notices.jobsFailed
             if isHandingOver.exchange(false, ordering: .relaxed), !isToStop {
                 let failure = BackgroundEngine.becomeSuccessor().longhaulError()
                 notifier?.isNotHandedOver(failure.message)
@@ -254,8 +255,9 @@ extension EngineTuning {
     }
 }
 
-/// Tells failures on the desktop of the user: of jobs that were made with `--notify`.
-struct FailureNotices: Sendable {
+/// Counts failed jobs, and shows those made with `--notify` on the user's desktop.
+final class FailureNotices: Sendable {
+    private let failedJobs = Atomic(0)
     private let store: Store
     private let desktop = DesktopNotifier(
         address: DesktopNotifier.sessionBus(Environment.all()))
@@ -264,11 +266,15 @@ struct FailureNotices: Sendable {
         store = queue.store
     }
 
+    /// Number of failed runs of jobs so far.
+    var jobsFailed: Int { failedJobs.load(ordering: .relaxed) }
+
     /// Called on the engine's thread; returns at once.
     func show(_ failure: EngineFailure) {
         switch failure {
         case .transfer, .host, .task: break
         case .job(let name, let failure):
+            failedJobs.add(1, ordering: .relaxed)
             let job = try? store.jobs.find(name)
             guard job?.program.job?.notifies == true else { return }
             let said = failure.lastLine.map { "\n" + TerminalText.shown($0) } ?? ""

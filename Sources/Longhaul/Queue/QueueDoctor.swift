@@ -25,7 +25,7 @@ enum QueueDoctor {
                     now: SystemClock.now().wall, newest: StoreDoctor.newest(directory: home)))
             for found in StoreDoctor.check(directory: home) { report(found) }
             report(engine(home))
-            if let finding = hosts(home) { report(finding) }
+            for finding in failing(home) { report(finding) }
         } catch {
             report(DoctorFinding(check: "store", ok: false, detail: error.message, fix: nil))
         }
@@ -59,21 +59,30 @@ enum QueueDoctor {
         return DoctorFinding(check: "engine", ok: true, detail: "one runs", fix: nil)
     }
 
-    /// `nil` = no host's last launch failed.
-    private static func hosts(_ home: String) -> DoctorFinding? {
+    /// Hosts whose last launch failed, and jobs whose last run failed.
+    private static func failing(_ home: String) -> [DoctorFinding] {
         // A store that cannot be read has been reported.
-        guard let failing = try? TransferQueue(directory: home).store.hosts.failing(),
-            let first = failing.first
-        else { return nil }
-        let names = failing.map { host in
-            let count = host.program.isJob ? "a job" : "\(host.failures) in a row"
-            return "\(TerminalText.shown(host.name)) (\(count))"
+        let all = (try? TransferQueue(directory: home).store.hosts.failing()) ?? []
+        let jobs = all.filter { $0.program.isJob }.map { TerminalText.shown($0.name) }
+        let hosts = all.filter { !$0.program.isJob }
+        var findings: [DoctorFinding] = []
+        if let first = hosts.first {
+            let names = hosts.map { "\(TerminalText.shown($0.name)) (\($0.failures) in a row)" }
+            findings.append(
+                DoctorFinding(
+                    check: "hosts", ok: false,
+                    detail: "\(hosts.count) failed when last launched: "
+                        + names.joined(separator: ", "),
+                    fix: "`longhaul host show \(TerminalText.shown(first.name))` has what it said"))
         }
-        let command = first.program.isJob ? "job log" : "host show"
-        return DoctorFinding(
-            check: "hosts", ok: false,
-            detail: "\(failing.count) failed when last launched: \(names.joined(separator: ", "))",
-            fix: "`longhaul \(command) \(TerminalText.shown(first.name))` has what it said")
+        if let first = jobs.first {
+            findings.append(
+                DoctorFinding(
+                    check: "jobs", ok: false,
+                    detail: "the last run failed of " + jobs.joined(separator: ", "),
+                    fix: "`longhaul job log \(first)` has its output"))
+        }
+        return findings
     }
 
     private static func mend(_ home: String) throws(LonghaulError) -> DoctorFinding {

@@ -108,8 +108,10 @@ public struct EngineSummary: Sendable {
     public var completed: Int
     /// Transfers that failed.
     public var failed: Int
-    /// Launches of hosts that failed.
+    /// Launches of hosts that failed, runs of jobs included.
     public var hostsFailed = 0
+    /// Runs of jobs that failed.
+    public var jobsFailed = 0
     /// Transfers that have not ended.
     public var left: Int
     /// Body bytes received.

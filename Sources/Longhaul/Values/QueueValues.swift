@@ -90,7 +90,7 @@ public struct QueueStatus: Sendable {
     public var engine: Engine?
     /// Transfers of each state; a state without any may be missing.
     public var counts: [TransferState: Int]
-    /// Hosts whose last launch failed.
+    /// Hosts whose last launch failed, jobs included.
     public var hostsFailed = 0
     /// The names of failing hosts that are not jobs.
     public var failingHosts: [String] = []

@@ -10,8 +10,8 @@ struct Run: ConsoleCommand {
             Waits out back-offs of up to a minute. SIGTERM: everything is saved, exit 0. If \
             another engine runs: says so, exit 0.
 
-            For each transfer, host and task that fails a line goes to standard error. Exit 1 if \
-            a transfer has failed in this run, not if only hosts or tasks have.
+            For each transfer, job, host and task that fails a line goes to standard error. Exit \
+            1 if a transfer has failed in this run, and with --fail-on-jobs if a job has.
 
               longhaul run
               longhaul run --max-time 20m --max-bytes 2G
@@ -29,14 +29,32 @@ struct Run: ConsoleCommand {
         options.onOverdue = { Run.leaveWithoutDisk() }
         options.onFailure = { Console.sayFailure($0) }
         let engine = EngineRun(queue: queue, options: options)
-        let summary = try engine.runUntilSignalled { Signals.record($0) }
+        let began = SystemClock.now().wall
+        var summary = try engine.runUntilSignalled { Signals.record($0) }
+        if summary.stoppedBy != .busy { try sayMissedRuns(queue, since: began, &summary, console) }
         if console.isJSON {
             try console.line { $0.value(summary) }
         } else {
             try console.line(Run.text(summary))
         }
         if Signals.received == Signals.interrupt { return .interrupted }
-        return summary.failed > 0 ? .transferFailed : .done
+        let jobsCount = box.failOnJobs && summary.jobsFailed > 0
+        return summary.failed > 0 || jobsCount ? .transferFailed : .done
+    }
+
+    /// Reports the jobs that failed in this run without a launch.
+    private func sayMissedRuns(
+        _ queue: TransferQueue, since began: Timestamp, _ summary: inout EngineSummary,
+        _ console: Console
+    ) throws {
+        let text = JobText(time: .current())
+        for job in try queue.jobs.all() {
+            guard let run = job.runs.first, run.launch == 0, let end = run.endedAt, end >= began
+            else { continue }
+            console.complain("longhaul: job \(TerminalText.shown(job.name)) \(text.ending(run))")
+            summary.hostsFailed += 1
+            summary.jobsFailed += 1
+        }
     }
 
     func engineOptions() throws(LonghaulError) -> EngineOptions {
@@ -64,12 +82,12 @@ struct Run: ConsoleCommand {
             case .signal: "stopped by a signal"
             case .busy: ""
             }
-        let hosts =
-            summary.hostsFailed > 0
-            ? ", \(Units.counted(summary.hostsFailed, "failure")) of hosts" : ""
+        let others = [
+            (summary.hostsFailed - summary.jobsFailed, "hosts"), (summary.jobsFailed, "jobs"),
+        ].map { $0 > 0 ? ", \(Units.counted($0, "failure")) of \($1)" : "" }.joined()
         return
             "\(Units.count(summary.completed)) completed, \(Units.count(summary.failed)) failed, "
-            + "\(Units.count(summary.left)) left\(hosts); \(Units.size(summary.bytes)) in "
+            + "\(Units.count(summary.left)) left\(others); \(Units.size(summary.bytes)) in "
             + "\(Units.duration(summary.seconds)): \(why)"
     }
 }

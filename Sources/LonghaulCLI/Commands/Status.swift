@@ -1,8 +1,8 @@
 import ArgumentParser
 import Longhaul
 
-/// Names of hosts or jobs on one line.
-private let namesShown = 5
+/// Failing hosts and jobs with a line each.
+private let failingShown = 5
 
 struct Status: ConsoleCommand {
     static let configuration = CommandConfiguration(
@@ -41,13 +41,7 @@ struct Status: ConsoleCommand {
         }
         let counts = counts(of: TransferState.allCases, in: status)
         lines.append("Transfers:  " + (counts ?? "none"))
-        if let names = names(status.failingHosts) {
-            lines.append(
-                "Hosts:      the last launch failed of \(names); `longhaul doctor` says more")
-        }
-        if let names = names(status.failingJobs) {
-            lines.append("Jobs:       the last run failed of \(names); `longhaul job log` has why")
-        }
+        lines += failing(status)
         lines.append("Rate:       " + Units.rate(status.bytesPerSecond))
         if let limit = status.rateLimit {
             lines.append("Limit:      " + LimitText.line(limit, time))
@@ -61,12 +55,19 @@ struct Status: ConsoleCommand {
         return lines
     }
 
-    /// The first few of them; `nil` if empty.
-    private static func names(_ all: [String]) -> String? {
-        if all.isEmpty { return nil }
-        let rest = all.count - namesShown
-        return all.prefix(namesShown).map { TerminalText.shown($0) }.joined(separator: ", ")
-            + (rest > 0 ? " and \(Units.count(rest)) more" : "")
+    /// A line for each of the first hosts and jobs that failed when they last ran.
+    private static func failing(_ status: QueueStatus) -> [String] {
+        let all =
+            status.failingJobs.map { ("job", $0, "job log") }
+            + status.failingHosts.map { ("host", $0, "host show") }
+        let lines = all.prefix(failingShown).map { kind, name, command in
+            let name = TerminalText.shown(name)
+            return "Failing:    \(kind) \(name) (`longhaul \(command) \(name)`)"
+        }
+        let rest = all.count - lines.count
+        return rest == 0
+            ? lines
+            : lines + ["            and \(Units.count(rest)) more (`longhaul doctor`)"]
     }
 
     /// Such as `2 running, 1 paused`; `nil` = no transfer is in these states.

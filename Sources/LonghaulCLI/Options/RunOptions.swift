@@ -28,6 +28,9 @@ struct RunOptions: ParsableArguments {
     @Option(help: "Run only these transfers.")
     var only: Only?
 
+    @Flag(help: "Exit with 1 also if a job has failed.")
+    var failOnJobs = false
+
     func apply(to options: inout EngineOptions) throws(LonghaulError) {
         if let maxTime { options.maxSeconds = try OptionText.duration(maxTime, "--max-time") }
         switch unresumable {
@@ -52,6 +55,7 @@ struct RunOptions: ParsableArguments {
         if let unresumable { arguments += ["--unresumable", unresumable.rawValue] }
         if let maxBytes { arguments += ["--max-bytes", maxBytes] }
         if let only { arguments += ["--only", only.rawValue] }
+        if failOnJobs { arguments.append("--fail-on-jobs") }
         return arguments
     }
 }

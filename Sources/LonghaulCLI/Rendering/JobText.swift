@@ -115,7 +115,8 @@ struct JobText {
         return "run \(run.launch): \(time.full(run.startedAt))\(cause): \(ending(run))\(took)"
     }
 
-    private func ending(_ run: TaskRun) -> String {
+    /// How a run ended, as in `failed, exit status 2`.
+    func ending(_ run: TaskRun) -> String {
         if run.endedAt == nil { return "runs" }
         if let missed = run.missedTransfer {
             return "failed: transfer \(missed) did not complete"

@@ -216,7 +216,7 @@ struct Launches {
             guard let launch = launches[id] else { return }
             let outcome = LaunchOutcome(.notStarted, output: message)
             try recordFailure(id, launch, outcome, now: now)
-            journal?.launchFailed(launch.host, message)
+            journal?.launchFailed(launch.host, isJob: launch.job != nil, message)
             count(outcome, of: launch)
             launches[id] = nil
         case .prepared(let launch): try begin(launch, isLeaving: isLeaving, now: now)
@@ -268,7 +268,8 @@ struct Launches {
                 id, outcome, wasOurs: !launch.isAdopted, now: now.wall, time)
         }
         if launch.resident != nil { port.discard(id) }
-        journal?.launchEnded(launch.host, id, outcome.ending, status: outcome.status)
+        journal?.launchEnded(
+            launch.host, isJob: launch.job != nil, id, outcome.ending, status: outcome.status)
         count(outcome, of: launch)
         launches[id] = nil
     }
@@ -340,7 +341,7 @@ struct Launches {
         }
         kept.watchProcessor(from: now.monotonic)
         launches[launch.id] = kept
-        journal?.launches(host, launch)
+        journal?.launches(host, isJob: kept.job != nil, launch)
         port.begin(launch.id)
     }
 

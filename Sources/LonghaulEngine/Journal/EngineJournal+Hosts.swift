@@ -3,7 +3,13 @@ internal import LonghaulCore
 internal import LonghaulStore
 
 extension EngineJournal {
-    func launches(_ host: String, _ launch: PreparedLaunch) {
+    func launches(_ host: String, isJob: Bool, _ launch: PreparedLaunch) {
+        if isJob {
+            logger.info(
+                "a job begins a run",
+                metadata: ["job": "\(host)", "run": "\(launch.id.rawValue)"])
+            return
+        }
         logger.info(
             "a host is launched",
             metadata: [
@@ -22,12 +28,15 @@ extension EngineJournal {
             ])
     }
 
-    func launchEnded(_ host: String, _ id: LaunchID, _ how: LaunchEnding, status: Int?) {
+    func launchEnded(
+        _ host: String, isJob: Bool, _ id: LaunchID, _ how: LaunchEnding, status: Int?
+    ) {
         let isWell = how == .exited && status == 0
         logger.log(
-            level: isWell ? .info : .warning, "a launch ended",
+            level: isWell ? .info : .warning, isJob ? "a run of a job ended" : "a launch ended",
             metadata: [
-                "host": "\(host)", "launch": "\(id.rawValue)", "how": "\(how.rawValue)",
+                isJob ? "job" : "host": "\(host)", isJob ? "run" : "launch": "\(id.rawValue)",
+                "how": "\(how.rawValue)",
                 "status": "\(status.map(String.init) ?? "unknown")",
             ])
     }
@@ -50,9 +59,11 @@ extension EngineJournal {
             ])
     }
 
-    func launchFailed(_ host: String, _ message: String) {
+    func launchFailed(_ host: String, isJob: Bool, _ message: String) {
         logger.warning(
-            "a host cannot be launched",
-            metadata: ["host": "\(host)", "why": "\(Redaction.text(message))"])
+            isJob ? "a job cannot be run" : "a host cannot be launched",
+            metadata: [
+                isJob ? "job" : "host": "\(host)", "why": "\(Redaction.text(message))",
+            ])
     }
 }
