@@ -43,7 +43,7 @@ struct LonghaulCommand: ParsableCommand {
                 name: "Control",
                 subcommands: [
                     Now.self, Pause.self, Resume.self, Cancel.self, Retry.self, SetCommand.self,
-                    Remove.self, Clean.self, LimitCommand.self,
+                    Remove.self, Clean.self, LimitCommand.self, Export.self, Import.self,
                 ]),
             .init(
                 name: "Event",

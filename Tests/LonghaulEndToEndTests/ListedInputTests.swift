@@ -51,6 +51,30 @@ struct ListedInputTests {
         for (before, after) in zip(before, after) { #expect(before == after) }
     }
 
+    /// What has ended is not carried along, unless that is asked for.
+    @Test func whatHasEndedIsPassedOver() async throws {
+        let (home, other) = (try LonghaulHome(), try LonghaulHome())
+        for name in ["a", "b"] {
+            _ = try await home.run(
+                "enqueue", "http://h/\(name)", "-o", "/tmp/\(name)", "--header", "X: y")
+        }
+        _ = try await home.run("enqueue", "http://h/c", "-o", "/tmp/c")
+        _ = try await home.run("cancel", "1", "2")
+        let list = try await home.run("list", "--all", "--json").output
+        let passed = try await other.run("enqueue", "--input", "-", input: list)
+        #expect(passed.status == 0 && passed.output == "1\n", "\(passed)")
+        #expect(
+            passed.errors == """
+                longhaul: passed over 2 transfers of the list that had ended; --again records \
+                them, too
+
+                """)
+        #expect(try await other.run("list", "--json").rows.map { $0["url"] } == ["http://h/c"])
+        // The header fields are hidden.
+        let again = try await other.run("enqueue", "--again", "--input", "-", input: list)
+        #expect(again.status == 64 && again.errors.contains("headers"), "\(again)")
+    }
+
     @Test func aHiddenSecretIsNamed() async throws {
         let home = try LonghaulHome()
         _ = try await home.run("enqueue", "http://h/a", "--header", "Authorization: Bearer x")

@@ -8,10 +8,15 @@ internal import LonghaulCore
 package struct JSONRequest {
     private let template: RequestTemplate
     private let context: InputContext
+    private let passesOverEnded: Bool
 
-    package init(template: RequestTemplate, context: InputContext) {
+    /// - Parameter passesOverEnded: A printed transfer that has ended is not a request.
+    package init(
+        template: RequestTemplate, context: InputContext, passesOverEnded: Bool = false
+    ) {
         self.template = template
         self.context = context
+        self.passesOverEnded = passesOverEnded
     }
 
     /// Errors name the field. An unknown field is refused, not ignored, because it was given for a
@@ -19,19 +24,36 @@ package struct JSONRequest {
     package func request(
         _ line: UnsafeBufferPointer<UInt8>
     ) throws(LonghaulError) -> TransferRequest {
+        guard let request = try requestUnlessEnded(line) else {
+            throw .usage("the transfer has ended")
+        }
+        return request
+    }
+
+    /// The same; `nil`: it is a printed transfer that has ended.
+    package func requestUnlessEnded(
+        _ line: UnsafeBufferPointer<UInt8>
+    ) throws(LonghaulError) -> TransferRequest? {
         var fields = Fields(request: template.request)
         try JSONProblem.asUsage {
             var scanner = JSONScanner(line)
             try scanner.object { key, scanner in
-                if try readMember(key, &scanner, into: &fields) { return }
-                guard JSONRequest.printed.contains(key) else { throw JSONRequest.unknown(key) }
-                _ = try scanner.raw()
+                // The state stands before all that may be hidden.
+                if !fields.hasEnded {
+                    if try readMember(key, &scanner, into: &fields) { return }
+                    guard JSONRequest.printed.contains(key) else { throw JSONRequest.unknown(key) }
+                }
+                let value = try scanner.raw()
+                let isEnd = key == "state" && Self.ended.contains(value)
+                if passesOverEnded, isEnd { fields.hasEnded = true }
             }
             try scanner.end()
+            if fields.hasEnded { return }
             if let (field, input) = fields.last {
                 try field.read(input, FieldSource(name: field.key, context), &fields.request)
             }
         }
+        if fields.hasEnded { return nil }
         guard let url = fields.url else { throw .usage("the url is missing") }
         fields.request.url = url
         if let zone = fields.timeZone { fields.request.schedule.windows?.timeZone = zone }
@@ -57,6 +79,8 @@ package struct JSONRequest {
         var source: String?
         var destination: String?
         var directory: String?
+        /// It is a printed transfer that has ended, and passed over.
+        var hasEnded = false
         /// Time zone of the windows.
         var timeZone: String?
         /// Read at the end: a time of day means the first one after the transfer may begin.
@@ -86,7 +110,11 @@ package struct JSONRequest {
         "sharedWith", "waitingFor", "error", "validator", "requests", "preferencesWaived",
         "runsNow",
         "preferencesCheckedAt", "contentCoding", "response", "yielding", "attemptRecords", "events",
+        "type", "leftOut",
     ]
+
+    private static let ended = Set(
+        TransferState.allCases.filter(\.hasEnded).map { "\"\($0.rawValue)\"" })
 
     /// The place of each name: that in the table, and for members the places behind it.
     private static let places: [String: Int] = Dictionary(

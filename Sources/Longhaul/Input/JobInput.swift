@@ -196,6 +196,11 @@ extension JobSettings {
     /// Variables of a login, which another login may replace.
     private static let ofLogin = ["XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"]
 
+    /// The variables of a job's command that it was given by name.
+    package var givenEnvironment: [String: String] {
+        environment.filter { !Self.kept.contains($0.key) && !$0.key.hasPrefix("LC_") }
+    }
+
     /// The default settings of a job that this process creates.
     package static func ofCaller(in directory: String, environment: [String: String]) -> Self {
         var settings = JobSettings(

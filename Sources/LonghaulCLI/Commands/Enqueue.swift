@@ -12,7 +12,8 @@ struct Enqueue: ConsoleCommand {
             or JSON Lines. Either all are recorded or, when one is refused, none; with \
             --keep-going the good ones are. A transfer with the same URL, destination and session \
             that has not completed is not recorded twice: its id is printed, and if it had \
-            failed, it is tried again.
+            failed, it is tried again. Of the output of `list --json`, what has ended is passed \
+            over, unless --again is given.
 
               longhaul enqueue https://example.com/a https://example.com/b
               longhaul enqueue --input urls.txt -d ~/Downloads --session isos
@@ -26,6 +27,9 @@ struct Enqueue: ConsoleCommand {
 
     @Flag(help: "Record the good lines, and report the others.")
     var keepGoing = false
+
+    @Flag(help: "Record the transfers of a printed list that have ended, too.")
+    var again = false
 
     @OptionGroup var start: StartOptions
     @OptionGroup var request: RequestOptions
@@ -41,7 +45,7 @@ struct Enqueue: ConsoleCommand {
         _ = try start.isWanted()
         let template = try request.template(context, try ConfigurationFile.read().defaults)
         let lines = try list.lines()
-        let source = list.source(template, lines, context)
+        let source = list.source(template, lines, context, passesOverEnded: !again)
         let queue = try TransferQueue()
         // The input is read first: from the first batch to the last the store is locked for
         // writing. The file is beside the store, which will need more room for it anyway.
@@ -53,7 +57,7 @@ struct Enqueue: ConsoleCommand {
             }
         }
         let recorder = RequestRecorder(queue, keepGoing: keepGoing, console)
-        return try recorder.perform(start) {
+        let status = try recorder.perform(start) {
             try Signals.withoutSuspension {
                 try queue.enqueue(keepGoing: keepGoing) {
                     guard let request = try recorder.read(from: source) else { return nil }
@@ -64,5 +68,11 @@ struct Enqueue: ConsoleCommand {
                 }
             }
         }
+        if source.passedOver > 0 {
+            console.say(
+                "longhaul: passed over \(Units.counted(source.passedOver, "transfer")) of the list"
+                    + " that had ended; --again records them, too")
+        }
+        return status
     }
 }

@@ -10,6 +10,9 @@ final class BatchInput {
     private let context: InputContext
     private let lines: ByteLines?
     private let shard: Shard?
+    private let passesOverEnded: Bool
+    /// Printed transfers that have ended, which are no requests.
+    private(set) var passedOver = 0
     private var urls: ArraySlice<String>
     private var format: Format?
     private var isInsideRefused = false
@@ -28,9 +31,10 @@ final class BatchInput {
 
     init(
         urls: [String], lines: ByteLines?, template: RequestTemplate, context: InputContext,
-        shard: Shard? = nil
+        shard: Shard? = nil, passesOverEnded: Bool = false
     ) {
         self.shard = shard
+        self.passesOverEnded = passesOverEnded
         self.urls = urls[...]
         self.lines = lines
         self.template = template
@@ -71,7 +75,9 @@ final class BatchInput {
             guard let first = text.first(where: { !$0.isBlank }) else { continue }
             line = lines.number
             switch format ?? decideFormat(first) {
-            case .jsonLines(let reader): return try reader.request(text)
+            case .jsonLines(let reader):
+                if let request = try reader.requestUnlessEnded(text) { return request }
+                passedOver += 1
             case .urls:
                 if first == UInt8(ascii: "#") { continue }
                 try refuseStray(text)
@@ -122,7 +128,10 @@ final class BatchInput {
     private func decideFormat(_ first: UInt8) -> Format {
         let decided: Format =
             first == UInt8(ascii: "{")
-            ? .jsonLines(JSONRequest(template: template, context: context)) : .urls
+            ? .jsonLines(
+                JSONRequest(
+                    template: template, context: context, passesOverEnded: passesOverEnded))
+            : .urls
         format = decided
         return decided
     }

@@ -37,10 +37,11 @@ struct ListOptions: ParsableArguments {
     }
 
     func source(
-        _ template: RequestTemplate, _ lines: ByteLines?, _ context: InputContext
+        _ template: RequestTemplate, _ lines: ByteLines?, _ context: InputContext,
+        passesOverEnded: Bool = false
     ) -> BatchInput {
         BatchInput(
             urls: urls.contains("-") ? [] : urls, lines: lines, template: template,
-            context: context, shard: shard.part)
+            context: context, shard: shard.part, passesOverEnded: passesOverEnded)
     }
 }

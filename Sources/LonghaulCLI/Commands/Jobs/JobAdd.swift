@@ -86,13 +86,19 @@ struct JobAdd: ConsoleCommand {
         return request
     }
 
-    func perform(on console: Console) throws -> ExitStatus {
-        let isStarted = try start.isWanted()
+    /// Returns its name.
+    @discardableResult
+    func record(in queue: TransferQueue) throws -> String {
         let context = InputContext.current()
-        let queue = try TransferQueue()
-        let name = try queue.jobs.add(
+        return try queue.jobs.add(
             name, try JobRunOptions.command(command, context), try how.settings(context),
             try request(context))
+    }
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let isStarted = try start.isWanted()
+        let queue = try TransferQueue()
+        let name = try record(in: queue)
         start.start(queue, on: console)
         var job = try queue.jobs.find(name)
         // A job that waits for an engine only begins with the one that starts now.
@@ -145,16 +151,22 @@ struct JobOnce: ConsoleCommand {
     @OptionGroup var start: StartOptions
     @OptionGroup var output: OutputOptions
 
-    func perform(on console: Console) throws -> ExitStatus {
-        _ = try start.isWanted()
+    /// Returns its name.
+    @discardableResult
+    func record(in queue: TransferQueue) throws -> String {
         let context = InputContext.current()
         var settings = try how.settings(context)
         settings.isOnce = true
         var request = try when.request(conditions, context)
         request.job?.after = Array(Set(after)).sorted()
-        let queue = try TransferQueue()
-        let name = try queue.jobs.add(
+        return try queue.jobs.add(
             name, try JobRunOptions.command(command, context), settings, request)
+    }
+
+    func perform(on console: Console) throws -> ExitStatus {
+        _ = try start.isWanted()
+        let queue = try TransferQueue()
+        let name = try record(in: queue)
         start.start(queue, on: console)
         if console.isJSON {
             let job = try queue.jobs.find(name)
