@@ -130,11 +130,16 @@ struct LonghaulCommand: ParsableCommand {
         do {
             return try parseAsRoot(words)
         } catch {
-            let more = Result { try parseAsRoot(words + ["1"]) }
-            guard case .failure(let other) = more, !exitCode(for: error).isSuccess,
-                message(for: other).hasPrefix("Unknown option")
-            else { throw error }
-            throw other
+            if exitCode(for: error).isSuccess { throw error }
+            // The value of `-C -` would be taken for standard input.
+            for others in [words + ["1"], words.filter { $0 != "-" }] {
+                let more = Result { try parseAsRoot(others) }
+                guard case .failure(let other) = more,
+                    message(for: other).hasPrefix("Unknown option")
+                else { continue }
+                throw other
+            }
+            throw error
         }
     }
 
@@ -161,24 +166,59 @@ struct LonghaulCommand: ParsableCommand {
             }
         }
         defer { try? console.flush() }
-        let meant = meant(by: message(for: error)).map { "; here it is: \($0)" } ?? ""
+        let (text, hint) = hinted(message(for: error))
         if isJSON {
-            try? console.refuse(.usage(message(for: error) + meant))
+            try? console.refuse(.usage(text + hint))
         } else {
             var lines = fullMessage(for: error).split(
                 separator: "\n", maxSplits: 1, omittingEmptySubsequences: false
             ).map(String.init)
-            lines[0] += meant
+            lines[0] = lines[0].replacing(message(for: error), with: text) + hint
             console.complain(shown(lines.joined(separator: "\n")))
         }
         return .usage
     }
 
-    /// The option that is meant by an unknown one.
-    private static func meant(by message: String) -> String? {
+    /// The message about an unknown word without the parser's hint, and the nearest option or
+    /// command as a hint.
+    private static func hinted(_ message: String) -> (text: String, hint: String) {
         let parts = message.split(separator: "'", omittingEmptySubsequences: false)
-        guard message.hasPrefix("Unknown option"), parts.count > 1 else { return nil }
-        return Suggestions.option(String(parts[1]), in: words)
+        guard parts.count > 2 else { return (message, "") }
+        let word = String(parts[1])
+        let command = command(of: words)
+        if message.hasPrefix("Unknown option") {
+            let known = longOptions(of: command)
+            let meant = Suggestions.option(word, in: words, among: known)
+            return ("Unknown option '\(word)'", meant.map { "; here it is: \($0)" } ?? "")
+        }
+        let names = command.configuration.subcommands.map { $0._commandName }
+        guard message.hasPrefix("Unexpected argument"), !names.isEmpty,
+            let meant = Suggestions.command(word, among: names), names.contains(meant)
+        else { return (message, "") }
+        return (message, "; `\(meant)` may be meant")
+    }
+
+    /// The command that the words name.
+    private static func command(of words: [String]) -> any ParsableCommand.Type {
+        var command: any ParsableCommand.Type = LonghaulCommand.self
+        for word in words {
+            let next = command.configuration.subcommands.first {
+                $0._commandName == word || $0.configuration.aliases.contains(word)
+            }
+            guard let next else { break }
+            command = next
+        }
+        return command
+    }
+
+    /// The long options of a command, from the lines of its help that begin with one.
+    private static func longOptions(of command: any ParsableCommand.Type) -> [String] {
+        helpMessage(for: command, columns: 500).split(separator: "\n").flatMap { line in
+            let names = line.drop { $0 == " " }.prefix { $0 != "<" }
+            if !names.hasPrefix("-") { return [String]() }
+            return names.split(whereSeparator: { ", /".contains($0) })
+                .prefix { $0.hasPrefix("-") }.filter { $0.hasPrefix("--") }.map(String.init)
+        }
     }
 
     /// The message repeats user input: its control characters must not reach the terminal, and its

@@ -199,7 +199,7 @@ import Testing
         ["--earliest", "90"], ["--stall-timeout", "60"], ["--retries", "-1"], ["--retries", "x"],
         ["--priority", "urgent"], ["--checksum", "sha256:00"], ["--checksum", "crc32:00000000"],
         ["--meta", "{a:1}"], ["--mirror", "file:///etc/passwd"], ["--mirror", "m/f"],
-        ["--if-exists", "ask"], ["-o", "a", "-d", "b"], ["-o", "a", "--remote-name"], ["-o", ""],
+        ["--if-exists", "ask"], ["-o", "/a", "-d", "b"], ["-o", "a", "--remote-name"], ["-o", ""],
         ["--session", ""], ["--window", "01:00"], ["--no-such-option"],
         ["-o", "a", "http://h/second"],
     ])

@@ -23,15 +23,30 @@ import Testing
             ("-x4", ["get", "-x4", "http://h/f"], "--connections 4"),
             ("-x", ["get", "-x", "16", "http://h/f"], "--connections 16"),
             ("--split", ["get", "--split=8", "http://h/f"], "--connections 8"),
-            ("-O", ["get", "-O", "http://h/f"], "-o FILE"),
+            ("-O", ["get", "-O", "http://h/f"], "nothing: the URL names the file"),
             ("-O", ["get", "-O", "a.iso", "http://h/f"], "-o a.iso"),
             ("-P", ["get", "http://h/f", "-P", "/tmp"], "-d /tmp"),
             ("-k", ["get", "-k", "http://h/f"], "--insecure"),
             ("--tries", ["get", "--tries", "3", "u"], "--retries 3"),
             ("--frobnicate", ["get", "--frobnicate"], nil),
+            ("--bwlimit", ["get", "--bwlimit", "2M", "u"], "--limit-rate 2M"),
+            ("-C", ["get", "-C", "-", "u"], "nothing: a transfer resumes where it was"),
+            ("--load-cookies", ["get", "--load-cookies=c.txt", "u"], "--cookies c.txt"),
+            (
+                "--max-concurrent-downloads", ["get", "--max-concurrent-downloads", "4", "u"],
+                "--parallel 4"
+            ),
+            ("-n", ["get", "-nc", "u"], "--if-exists skip"),
+            ("-x", ["get", "-x", "http://proxy:3128", "http://h/f"], "--proxy http://proxy:3128"),
+            ("-s", ["get", "-s", "http://h/f"], "-q"),
+            ("--out", ["get", "--out", "a", "http://h/f"], "-o a"),
+            ("--outputt", ["get"], "--output"), ("--prio", ["get"], "--priority"),
+            ("--retrys", ["get"], "--retries"), ("--conections", ["get"], "--connections"),
+            ("--host", ["get"], "--host"), ("--xyz", ["get"], nil),
         ] as [(String, [String], String?)])
     func anOption(unknown: String, words: [String], meant: String?) {
-        #expect(Suggestions.option(unknown, in: words) == meant)
+        let known = ["--output", "--host", "--proxy", "--priority", "--retries", "--connections"]
+        #expect(Suggestions.option(unknown, in: words, among: known) == meant)
     }
 
     /// A word of another program that is a command here, too, would hide it.
@@ -42,13 +57,18 @@ import Testing
         for name in names { #expect(Suggestions.command(name, among: names) == name) }
     }
 
-    /// Each meaning is an option that there is.
-    @Test(arguments: ["-x", "-O", "-P", "-k", "-u", "-t", "-T", "-A", "-e", "-J", "-i"])
-    func whatIsMeantIsThere(unknown: String) throws {
-        let meaning = Suggestions.option(unknown, in: []) ?? "-i FILE"
-        let option = meaning.split(separator: " ")[0]
+    /// Each counterpart is an option of `get`, or a command.
+    @Test func whatIsMeantIsThere() throws {
         let help = LonghaulCommand.helpMessage(for: Get.self, columns: 200)
-        #expect(help.contains(option), "\(option)")
+        let commands = LonghaulCommand.configuration.subcommands.map { $0._commandName }
+        for meaning in ForeignOptions.table.values.joined() where !meaning.hasPrefix("nothing: ") {
+            let words = meaning.split(whereSeparator: { " `".contains($0) }).map(String.init)
+            if words[0] == "longhaul" {
+                #expect(commands.contains(words[1]), "\(meaning)")
+            } else {
+                #expect(help.contains(words[0]), "\(meaning)")
+            }
+        }
     }
 
     @Test(arguments: [

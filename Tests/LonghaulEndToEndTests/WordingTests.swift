@@ -28,6 +28,30 @@ import Testing
 
                 """),
         Row(
+            typed: ["job", "lst"], status: 64,
+            says: """
+                longhaul: Unexpected argument 'lst'; `list` may be meant
+                Usage: longhaul job <subcommand>
+                  See 'longhaul job --help' for more information.
+
+                """),
+        Row(
+            typed: ["enqueue", "--out", "f", "http://h/g"], status: 64,
+            says: """
+                longhaul: Unknown option '--out'; here it is: -o f
+                Usage: longhaul enqueue [<options>] [<urls> ...]
+                  See 'longhaul enqueue --help' for more information.
+
+                """),
+        Row(
+            typed: ["get", "-C", "-", "http://h/g"], status: 64,
+            says: """
+                longhaul: Unknown option '-C'; here it is: nothing: a transfer resumes where it was
+                Usage: longhaul get [<options>] [<urls> ...]
+                  See 'longhaul get --help' for more information.
+
+                """),
+        Row(
             typed: ["set", "1"], status: 64,
             says: "longhaul: nothing is to be changed; `longhaul set --help` shows what can be\n"),
         Row(

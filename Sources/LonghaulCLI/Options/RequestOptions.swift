@@ -65,13 +65,14 @@ struct PlaceOptions: ParsableArguments {
     @Option(
         name: [.customShort("d"), .customLong("directory")],
         help: ArgumentHelp(
-            "The directory to write to; the URL names the file (default: here).", valueName: "dir"),
+            "The directory to write to; -o or the URL names the file (default: here).",
+            valueName: "dir"),
         completion: .directory)
     var directory: String?
 
     func validate() throws {
-        if output != nil, directory != nil {
-            throw ValidationError("-o and -d exclude each other")
+        if let output, directory != nil, output.hasPrefix("/") || isStandardOutput {
+            throw ValidationError("with -d, -o is the name of a file in that directory")
         }
         if !isStandardOutput { try PlaceOptions.validate(output) }
         if directory == "" { throw ValidationError("the path is empty") }
@@ -94,7 +95,11 @@ struct PlaceOptions: ParsableArguments {
         to template: inout RequestTemplate, _ context: InputContext
     ) throws(LonghaulError) {
         if let directory { template.directory = try context.absolute(directory) }
-        template.file = try output.map(context.absolute)
+        template.file = try output.map { output throws(LonghaulError) in
+            directory == nil
+                ? try context.absolute(output)
+                : context.absolute(output, in: template.directory)
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Longhaul
+import LonghaulPlatform
 
 /// Ids offered to a shell's completion.
 private let completedIDs = 200
@@ -61,5 +62,17 @@ enum Candidates {
 
     static var sessions: CompletionKind {
         .custom { _, _, _ in (try? TransferQueue().sessions().map(\.name)) ?? [] }
+    }
+
+    static var jobs: CompletionKind {
+        .custom { _, _, _ in (try? TransferQueue().jobs.all().map(\.name)) ?? [] }
+    }
+
+    /// Programs of the PATH; zsh and fish have no `compgen`.
+    static var programs: CompletionKind {
+        .custom { _, _, _ in
+            let folders = (Environment.value("PATH") ?? "").split(separator: ":")
+            return folders.flatMap { directoryNames(String($0)) ?? [] }.uniqued.sorted()
+        }
     }
 }

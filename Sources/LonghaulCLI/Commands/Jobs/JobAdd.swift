@@ -30,7 +30,7 @@ struct JobAdd: ConsoleCommand {
 
     @Argument(
         parsing: .postTerminator, help: "After --: the command and its arguments.",
-        completion: .shellCommand("compgen -c"))
+        completion: Candidates.programs)
     var command: [String] = []
 
     @Option(help: ArgumentHelp("Repeat it: 1s to 365d.", valueName: "duration"))
@@ -132,7 +132,7 @@ struct JobOnce: ConsoleCommand {
 
     @Argument(
         parsing: .postTerminator, help: "After --: the command and its arguments.",
-        completion: .shellCommand("compgen -c"))
+        completion: Candidates.programs)
     var command: [String] = []
 
     @Option(help: "Its name (default: job-N).")

@@ -25,7 +25,7 @@ struct JobCommand: ParsableCommand {
 
 /// Says which job is meant.
 struct JobName: ParsableArguments {
-    @Argument(help: "The job's name.")
+    @Argument(help: "The job's name.", completion: Candidates.jobs)
     var name: String
 }
 
