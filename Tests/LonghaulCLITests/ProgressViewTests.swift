@@ -125,7 +125,7 @@ import Testing
     @Test func whatHasEndedStaysAboveWhatMoves() {
         let stream = ByteStream(descriptor: nil)
         let display = display(.live, stream, count: 2)
-        display.ended(Sample.transfer(7, .completed, name: "a", done: 100))
+        display.ended(Sample.transfer(7, .completed, name: "a", done: 100), movingFor: nil)
         display.show([Sample.transfer(8, name: "b", done: 1, total: 100)], nil)
         #expect(stream.text.hasPrefix("\u{1B}[?7l7: completed: a, 100 B\u{1B}[K\nb"))
     }
@@ -156,11 +156,12 @@ import Testing
         display.show([transfer], nil)
         var completed = transfer
         completed.state = .completed
+        // It waited for most of the time.
         completed.startedAt = Sample.now
-        completed.finishedAt = Sample.now + 10
+        completed.finishedAt = Sample.now + 3600
         completed.bytesDone = 100 << 20
         completed.bytesFetched = 100 << 20
-        display.ended(completed)
+        display.ended(completed, movingFor: 10)
         display.clear()
         #expect(
             stream.text == """
@@ -223,8 +224,8 @@ import Testing
     @Test func ofThousandsOnlyFailuresLeaveALineOnATerminal() {
         let stream = ByteStream(descriptor: nil)
         let display = display(.live, stream, count: 10_000)
-        display.ended(Sample.transfer(1, .completed, name: "good"))
-        display.ended(Sample.transfer(2, .failed, name: "bad"))
+        display.ended(Sample.transfer(1, .completed, name: "good"), movingFor: nil)
+        display.ended(Sample.transfer(2, .failed, name: "bad"), movingFor: nil)
         display.show([], ProgressView.Totals(completed: 1, failed: 1))
         #expect(!stream.text.contains("good"))
         #expect(stream.text.contains("2: failed: bad"))
@@ -235,7 +236,7 @@ import Testing
         let display = display(.silent, stream)
         display.began(Sample.transfer())
         display.show([Sample.transfer()], nil)
-        display.ended(Sample.transfer(1, .failed))
+        display.ended(Sample.transfer(1, .failed), movingFor: nil)
         display.clear()
         #expect(!display.isDue(at: Instant(nanoseconds: 1000000_000_000_000)))
         #expect(stream.text.isEmpty)

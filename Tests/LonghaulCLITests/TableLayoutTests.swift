@@ -109,6 +109,33 @@ import Testing
         #expect(lines[1].hasSuffix("/home/me/Downloads/" + long))
     }
 
+    @Test(arguments: [
+        ("debian-12.iso", false), ("x", false), ("读我.txt", false), ("download", true),
+        ("download (1).bin", true), ("index.html", true), ("latest.tar.gz", true),
+        ("20240101.zip", true), ("0123456789abcdef0123456789abcdef.bin", true),
+    ])
+    func theURLIsShownWhereTheNameSaysNothing(_ name: String, _ isShown: Bool) {
+        var table = TransferTable(
+            terminal: Sample.terminal(columns: nil), time: Sample.time, home: "/home/me")
+        let line = table.lines([Sample.transfer(name: name)], isFirstPage: false)[0]
+        let url = isShown ? " ← https://example.com/" + name : ""
+        #expect(line.hasSuffix("  ~/Downloads/" + name + url))
+    }
+
+    @Test func aLongListHasAllInFull() {
+        var table = TransferTable(
+            terminal: Sample.terminal(columns: 40), time: Sample.time, home: "/home/me",
+            isLong: true)
+        let lines = table.lines([Self.transfers[0]], isFirstPage: true)
+        #expect(
+            lines == [
+                "  ID  STATE    DONE     SIZE  RATE/WAITS FOR     SESSION  PRIORITY  "
+                    + "DESTINATION                URL",
+                "1250  running   46%  2.6 GiB  11.3 MiB/s, 2m07s  default  normal    "
+                    + "~/Downloads/debian-12.iso  https://example.com/debian-12.iso",
+            ])
+    }
+
     @Test func laterPagesKeepTheWidths() {
         var table = TransferTable(
             terminal: Sample.terminal(columns: nil), time: Sample.time, home: nil)

@@ -143,6 +143,30 @@ import Testing
             ])
     }
 
+    @Test func severalRunNow() async throws {
+        let home = try LonghaulHome()
+        _ = try await home.run("enqueue", "http://127.0.0.1:9/f", "http://127.0.0.1:9/g")
+        let now = try await home.run("now", "--all", "--no-start")
+        #expect(now.output == "2 transfers run now\n", "\(now)")
+    }
+
+    /// zsh has no `compgen`.
+    @Test(arguments: ["zsh", "fish"]) func completionCallsNothingOfBash(shell: String) async throws
+    {
+        let script = try await LonghaulHome().run("completion", shell)
+        #expect(script.status == 0 && !script.output.contains("compgen"))
+    }
+
+    @Test func aNameIsJoinedToADirectory() async throws {
+        let home = try LonghaulHome()
+        let joined = try await home.run(
+            "enqueue", "http://127.0.0.1:9/f", "-d", "sub", "-o", "name", "--json")
+        #expect(try joined.rows.first?["destination"] == .string(home.file("sub/name")))
+        let absolute = try await home.run(
+            "enqueue", "http://127.0.0.1:9/f", "-d", "sub", "-o", "/tmp/name")
+        #expect(absolute.status == 64 && absolute.errors.contains("in that directory"))
+    }
+
     @Test func saysWhatWasChanged() async throws {
         let home = try LonghaulHome()
         _ = try await home.run("enqueue", "http://127.0.0.1:9/f", "-o", "f")

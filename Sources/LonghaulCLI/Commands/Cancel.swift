@@ -12,7 +12,7 @@ struct Cancel: ChangingCommand {
             \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
             """)
 
-    static let done = "cancelled"
+    var done: String { "cancelled" }
 
     @OptionGroup var which: SelectionOptions
 

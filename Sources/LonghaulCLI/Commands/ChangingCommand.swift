@@ -6,8 +6,11 @@ import Longhaul
 protocol ChangingCommand: ConsoleCommand {
     var which: SelectionOptions { get }
 
-    /// Past tense, for the summary.
-    static var done: String { get }
+    /// What was done, of one transfer: past tense, for the summary.
+    var done: String { get }
+
+    /// The same of several.
+    var doneToMany: String { get }
 
     /// True if it resumes transfers: those still held by conditions are then named.
     static var setsGoing: Bool { get }
@@ -19,6 +22,7 @@ protocol ChangingCommand: ConsoleCommand {
 }
 
 extension ChangingCommand {
+    var doneToMany: String { done }
     static var setsGoing: Bool { false }
 
     func finish(_ queue: TransferQueue, on console: Console) throws {
@@ -30,7 +34,10 @@ extension ChangingCommand {
         try which.checkSession(of: queue)
         let outcomes = try change(queue)
         try finish(queue, on: console)
-        try console.report(outcomes, as: Self.done, named: !which.ids.isEmpty, from: queue)
+        let isMany = which.ids.isEmpty && outcomes.count(where: \.isDone) != 1
+        try console.report(
+            outcomes, as: isMany ? doneToMany : done, named: !which.ids.isEmpty,
+            from: queue)
         console.sayReplaced(outcomes)
         if Self.setsGoing { try console.sayWaits(outcomes.filter(\.isDone).map(\.id), in: queue) }
         return ExitStatus(outcomes)
@@ -39,7 +46,7 @@ extension ChangingCommand {
 
 extension ChangeOutcome {
     /// The transfer is as wanted now.
-    fileprivate var isDone: Bool { error == nil && remark == nil }
+    var isDone: Bool { error == nil && remark == nil }
 }
 
 /// The common part of now, resume and retry: they resume transfers, and start an engine if none

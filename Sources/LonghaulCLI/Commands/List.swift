@@ -14,6 +14,7 @@ struct List: ConsoleCommand {
             ended last.
 
               longhaul list --state failed
+              longhaul list --long
               longhaul ls --all --json | jq 'select(.bytesDone > 1e9).destination'
 
             \(ExitStatus.help([.done, .usage, .storeUnavailable]))
@@ -32,6 +33,9 @@ struct List: ConsoleCommand {
     @Flag(help: "All transfers, also ones that ended long ago.")
     var all = false
 
+    @Flag(name: .shortAndLong, help: "Show session, priority and URL, and cut nothing off.")
+    var long = false
+
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -47,7 +51,7 @@ struct List: ConsoleCommand {
             return .done
         }
         var table = TransferTable(
-            terminal: .of(1), time: .current(), home: Environment.value("HOME"))
+            terminal: .of(1), time: .current(), home: Environment.value("HOME"), isLong: long)
         var page: [Transfer] = []
         var isFirstPage = true
         func show() throws {

@@ -18,7 +18,8 @@ struct Now: ResumingCommand {
             \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
             """)
 
-    static let done = "runs now"
+    var done: String { "runs now" }
+    var doneToMany: String { "run now" }
 
     @OptionGroup var which: SelectionOptions
 

@@ -17,7 +17,7 @@ struct Resume: ResumingCommand {
             \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
             """)
 
-    static let done = "resumed"
+    var done: String { "resumed" }
 
     @OptionGroup var which: SelectionOptions
 

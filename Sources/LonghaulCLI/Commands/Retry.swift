@@ -17,7 +17,7 @@ struct Retry: ResumingCommand {
             \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
             """)
 
-    static let done = "queued again"
+    var done: String { "queued again" }
 
     @OptionGroup var which: SelectionOptions
 

@@ -32,12 +32,23 @@ struct Watch: ConsoleCommand {
         let progress = QueueProgress(
             queue, session: session, display: .standard(console, count: 1))
         defer { progress.clear() }
+        if try !progress.refresh(namingEnded: true) {
+            console.say("longhaul: \(try nothing(in: queue))")
+            return .done
+        }
         while try progress.refresh(namingEnded: true) {
             if let signal = Signals.received {
                 if signal != Signals.interrupt { OwnProcess.end(by: signal) }
                 return .interrupted
             }
             changes.wait(timeout: progress.tickSeconds)
+
+    private func nothing(in queue: TransferQueue) throws -> String {
+        let session = session.map { " of session \(TerminalText.shown($0))" } ?? ""
+        let paused = self.session == nil ? try queue.status().counts[.paused] ?? 0 : 0
+        return "no transfer\(session) runs or waits"
+            + (paused > 0 ? "; \(Units.count(paused)) paused (`longhaul resume --all`)" : "")
+    }
         }
         return .done
     }

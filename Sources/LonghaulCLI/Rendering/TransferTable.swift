@@ -7,21 +7,26 @@ struct TransferTable {
     private let wait: WaitText
     /// Shown as `~`.
     private let home: String?
+    private let isLong: Bool
 
-    init(terminal: TerminalFacts, time: TimeText, home: String?) {
+    /// - Parameter isLong: Session, priority and URL have columns, and nothing is cut off.
+    init(terminal: TerminalFacts, time: TimeText, home: String?, isLong: Bool = false) {
         self.terminal = terminal
         self.home = home
+        self.isLong = isLong
         wait = WaitText(time: time)
+        var columns: [TableLayout.Column] = [
+            .init(title: "ID", alignsRight: true),
+            .init(title: "STATE"),
+            .init(title: "DONE", alignsRight: true, dropRank: 1),
+            .init(title: "SIZE", alignsRight: true, dropRank: 4),
+            .init(title: "RATE/WAITS FOR", shrinksTo: 12, isSentence: true, dropRank: 3),
+        ]
+        if isLong { columns += [.init(title: "SESSION"), .init(title: "PRIORITY")] }
+        columns.append(.init(title: "DESTINATION", shrinksTo: 10, dropRank: 2))
+        if isLong { columns.append(.init(title: "URL")) }
         layout = TableLayout(
-            columns: [
-                .init(title: "ID", alignsRight: true),
-                .init(title: "STATE"),
-                .init(title: "DONE", alignsRight: true, dropRank: 1),
-                .init(title: "SIZE", alignsRight: true, dropRank: 4),
-                .init(title: "RATE/WAITS FOR", shrinksTo: 12, isSentence: true, dropRank: 3),
-                .init(title: "DESTINATION", shrinksTo: 10, dropRank: 2),
-            ],
-            width: terminal.columns, ellipsis: terminal.ellipsis)
+            columns: columns, width: isLong ? nil : terminal.columns, ellipsis: terminal.ellipsis)
     }
 
     /// The lines of one page; the first page brings the titles.
@@ -34,23 +39,48 @@ struct TransferTable {
     }
 
     private func cells(_ transfer: Transfer) -> [String] {
-        [
+        let cells = [
             transfer.id.description,
             transfer.state.rawValue,
             done(transfer),
             transfer.bytesTotal.map(Units.size) ?? "",
             now(transfer),
-            place(transfer),
+        ]
+        if !isLong { return cells + [place(transfer)] }
+        return cells + [
+            TerminalText.shown(transfer.session), transfer.priority.name, path(transfer.path),
+            url(transfer),
         ]
     }
 
-    /// Destination of the file; for uploads, its source.
+    /// Destination of the file, with the URL where its name says nothing; for uploads, its source
+    /// and the URL.
     private func place(_ transfer: Transfer) -> String {
         let path = path(transfer.path)
-        if transfer.kind == .download { return path }
-        let arrow = terminal.hasUnicode ? " → " : " -> "
-        return path + arrow + TerminalText.shown(Redaction.url(transfer.url))
+        let arrows = terminal.hasUnicode ? (" ← ", " → ") : (" <- ", " -> ")
+        switch transfer.kind {
+        case .download:
+            let saysNothing = TransferTable.saysNothing(TransferText.name(transfer))
+            return saysNothing ? path + arrows.0 + url(transfer) : path
+        case .upload: return path + arrows.1 + url(transfer)
+        }
     }
+
+    private func url(_ transfer: Transfer) -> String {
+        TerminalText.shown(Redaction.url(transfer.url))
+    }
+
+    /// The name of a file is one that many URLs end with, or a number.
+    static func saysNothing(_ name: String) -> Bool {
+        let stem = name.prefix { $0 != "." && $0 != " " }.lowercased()
+        let isNumber = stem.count >= 16 && stem.allSatisfy { $0.isHexDigit || $0 == "-" }
+        return emptyNames.contains(stem) || isNumber || !stem.contains(where: \.isLetter)
+    }
+
+    private static let emptyNames: Set<String> = [
+        "archive", "asset", "blob", "content", "data", "download", "export", "file", "get",
+        "index", "latest", "main", "master", "output", "raw", "release", "stream", "view",
+    ]
 
     private func done(_ transfer: Transfer) -> String {
         if transfer.state == .completed { return "100%" }

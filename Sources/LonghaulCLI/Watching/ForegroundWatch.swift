@@ -157,7 +157,7 @@ final class ForegroundWatch {
         for transfer in sight.ended {
             if transfer.state == .completed { completed += 1 } else { failed += 1 }
             bytesOfEnded = bytesOfEnded.addingClamped(transfer.bytesDone)
-            display.ended(transfer)
+            display.ended(transfer, movingFor: queue.movingSeconds(of: transfer))
             report?.add(transfer)
         }
         if !sight.ended.isEmpty { report?.flush() }

@@ -110,10 +110,11 @@ final class ProgressDisplay {
         flush()
     }
 
-    func ended(_ transfer: Transfer) {
+    /// - Parameter seconds: The time that it ran; read only if it is shown.
+    func ended(_ transfer: Transfer, movingFor seconds: @autoclosure () -> Double?) {
         let isNews = namesAll || transfer.state != .completed
         guard mode != .silent, isNews else { return }
-        let line = ending(transfer)
+        let line = ending(transfer, seconds)
         if mode == .live { return standing.append(line) }
         put(line)
         flush()
@@ -206,7 +207,7 @@ final class ProgressDisplay {
         return "\(transfer.id): " + parts.joined(separator: ", ")
     }
 
-    private func ending(_ transfer: Transfer) -> String {
+    private func ending(_ transfer: Transfer, _ seconds: () -> Double?) -> String {
         let name = TerminalText.shown(TransferText.name(transfer))
         let facts = terminalFacts()
         guard transfer.state == .completed else {
@@ -215,8 +216,8 @@ final class ProgressDisplay {
         }
         if transfer.isSkipped { return "\(transfer.id): completed: \(name), which exists now" }
         var text = "\(transfer.id): completed: \(name), \(Units.size(transfer.bytesDone))"
-        if let started = transfer.startedAt, let finished = transfer.finishedAt {
-            let seconds = max(finished - started, 0.001)
+        if let moving = seconds() {
+            let seconds = max(moving, 0.001)
             text += " in \(Units.duration(seconds))"
             if seconds >= 1 { text += ", " + Units.rate(Double(transfer.bytesFetched) / seconds) }
         }

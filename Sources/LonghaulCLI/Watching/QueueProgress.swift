@@ -26,13 +26,20 @@ final class QueueProgress {
     var isShown: Bool { display.isShown }
 
     /// Draws how they are. Returns whether some are left.
+    ///
+    /// - Parameter namingEnded: Without a terminal, one that begins and one that ends has a line.
     func refresh(namingEnded: Bool) throws -> Bool {
         let unfinished = try read().map(\.asShown)
         let moving = unfinished.filter { $0.state == .running }
         let ended = running.subtracting(unfinished.map(\.id)).sorted()
         for transfer in try queue.transfers(ended) where transfer.state.hasEnded {
             if transfer.state == .completed { completed += 1 } else { failed += 1 }
-            if namingEnded { display.ended(transfer) }
+            if namingEnded {
+                display.ended(transfer, movingFor: queue.movingSeconds(of: transfer))
+            }
+        }
+        if namingEnded {
+            for transfer in moving where !running.contains(transfer.id) { display.began(transfer) }
         }
         running = Set(moving.map(\.id))
         display.looked(at: unfinished)
@@ -74,5 +81,18 @@ final class QueueProgress {
         if ids != nil || session != nil { return read }
         let counts = try queue.status().counts
         return (counts[.running] ?? 0) + (counts[.waiting] ?? 0)
+    }
+}
+
+extension TransferQueue {
+    /// Seconds during which an ended transfer ran, its waits left out; `nil`: unknown.
+    func movingSeconds(of transfer: Transfer) -> Double? {
+        guard let started = transfer.startedAt, let finished = transfer.finishedAt else {
+            return nil
+        }
+        let attempts = (try? attempts(of: transfer.id)) ?? []
+        // Of many attempts the first ones are forgotten.
+        if attempts.count < transfer.attempts { return finished - started }
+        return attempts.reduce(0) { $0 + max(0, $1.endedAt - $1.startedAt) }
     }
 }
