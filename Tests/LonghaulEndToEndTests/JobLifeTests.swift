@@ -192,18 +192,30 @@ import Testing
         #expect(all.allSatisfy { $0["runs"].items.map { $0["result"] } == ["success"] })
     }
 
-    /// `job log -f` goes on until the run has ended.
+    /// `job log -f` goes on until the run has ended, and shows each line at once.
     @Test func aLogIsFollowed() async throws {
         let jobs = try JobHome()
         try await jobs.add(
             "j", body: "echo one; while [ ! -e $D/go ]; do sleep 0.02; done; echo two")
         let follower = try jobs.home.start("job", "log", "-f", "j")
         let engine = try jobs.home.start("daemon")
-        try await eventually("it runs") { jobs.lines("started").count == 1 }
+        try await follower.waitForOutput("one")
         try jobs.home.scratch.write("", to: "go")
         let followed = try await follower.wait()
         let lines = followed.output.split(separator: "\n").map { $0.dropFirst(21) }
         #expect(followed.status == 0 && lines == ["one", "two"])
         try await jobs.end(engine)
+    }
+
+    /// A run that was asked for is the one that is followed, though no engine has begun it.
+    @Test func theRunThatWasAskedForIsFollowed() async throws {
+        let jobs = try JobHome()
+        try await jobs.add("j", body: "echo run $LONGHAUL_RUN")
+        try await jobs.run("run")
+        try await jobs.run("job", "run", "j")
+        let follower = try jobs.home.start("job", "log", "-f", "j")
+        try await jobs.run("run")
+        let followed = try await follower.wait()
+        #expect(followed.status == 0 && followed.output.hasSuffix("run 2\n"), "\(followed)")
     }
 }

@@ -20,6 +20,8 @@ package struct JobRecord: Sendable {
     /// The schedule; `nil` = the job has ended.
     package var request: TaskRequest?
     package var state: State
+    /// `job run` has asked for a run, which has not begun.
+    package var isAsked = false
     package var waitingFor: [WaitReason] = []
     package var forecast: Forecast
     /// Runs in a row that failed.

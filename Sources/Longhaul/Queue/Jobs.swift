@@ -82,6 +82,7 @@ package struct Jobs: Sendable {
         record.request = tasks.last?.request
         record.state =
             known.state == .running ? .running : task.isPaused ? .paused : .waiting
+        record.isAsked = task.isSimulated && task.launch == nil
         record.failures = known.failures
         record.runs = known.runs
         if record.state == .paused {

@@ -61,7 +61,6 @@ struct Wait: ConsoleCommand {
             let ended = try watch.refresh({ try queue.transfers($0) }).ended
             if !ended.isEmpty { progress.clear() }
             for transfer in ended { try show(transfer, on: console) }
-            try console.flush()
             if let id = watch.gone.first { throw LonghaulError.noSuch(id) }
             if watch.isOver { return ExitStatus(ended: watch.ended.values) }
             if let status = try pause() { return status }
@@ -91,11 +90,7 @@ struct Wait: ConsoleCommand {
         _ changes: StoreChanges, _ progress: QueueProgress, until end: Instant?,
         on console: Console
     ) throws -> ExitStatus? {
-        if CommandStream.hasNoReader(1) { throw Console.Closed() }
-        if let signal = Signals.received {
-            if signal != Signals.interrupt { OwnProcess.end(by: signal) }
-            return .interrupted
-        }
+        if let status = try console.flushBeforeWait() { return status }
         let left = end.map { $0 - SystemClock.now().monotonic } ?? .infinity
         if left <= 0 {
             console.complain("longhaul: the time is over")

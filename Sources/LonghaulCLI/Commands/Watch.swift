@@ -37,19 +37,16 @@ struct Watch: ConsoleCommand {
             return .done
         }
         while try progress.refresh(namingEnded: true) {
-            if let signal = Signals.received {
-                if signal != Signals.interrupt { OwnProcess.end(by: signal) }
-                return .interrupted
-            }
+            if let status = try console.flushBeforeWait() { return status }
             changes.wait(timeout: progress.tickSeconds)
+        }
+        return .done
+    }
 
     private func nothing(in queue: TransferQueue) throws -> String {
         let session = session.map { " of session \(TerminalText.shown($0))" } ?? ""
         let paused = self.session == nil ? try queue.status().counts[.paused] ?? 0 : 0
         return "no transfer\(session) runs or waits"
             + (paused > 0 ? "; \(Units.count(paused)) paused (`longhaul resume --all`)" : "")
-    }
-        }
-        return .done
     }
 }

@@ -6,7 +6,7 @@ private let consoleFlushBytes = 64 << 10
 
 /// The output of a command: results go to one stream, messages about them to the other.
 ///
-/// Both are buffered; call ``flush()`` before waiting. If the reader has gone
+/// Both are buffered; call ``flushBeforeWait()`` before waiting. If the reader has gone
 /// (`longhaul list | head`), writing throws ``Closed``, which ends the command quietly.
 final class Console {
     struct Closed: Error {}
@@ -89,6 +89,19 @@ final class Console {
     func flush() throws {
         try results.flush()
         try diagnostics.flush()
+    }
+
+    /// Prints everything so far, as a command that follows others does before each wait.
+    ///
+    /// - Returns: The status to end with after Ctrl-C; `nil`: continue. Another signal ends the
+    ///   process here.
+    /// - Throws: ``Closed`` if the reader of the results has left.
+    func flushBeforeWait() throws -> ExitStatus? {
+        try flush()
+        if CommandStream.hasNoReader(1) { throw Closed() }
+        guard let signal = Signals.received else { return nil }
+        if signal != Signals.interrupt { OwnProcess.end(by: signal) }
+        return .interrupted
     }
 }
 

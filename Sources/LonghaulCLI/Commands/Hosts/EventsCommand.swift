@@ -150,13 +150,8 @@ struct EventsCommand: ConsoleCommand {
             }
             try taker?.printNews(on: console)
             try show(events)
-            try console.flush()
-            if CommandStream.hasNoReader(1) { throw Console.Closed() }
-            if let signal = Signals.received {
-                taker?.leave()
-                if signal != Signals.interrupt { OwnProcess.end(by: signal) }
-                return .interrupted
-            }
+            if Signals.received != nil { taker?.leave() }
+            if let status = try console.flushBeforeWait() { return status }
         }
     }
 }

@@ -21,7 +21,9 @@ struct JobLogCommand: ConsoleCommand {
 
     @OptionGroup var which: JobName
 
-    @Flag(name: .shortAndLong, help: "Print lines as they come, until the run has ended.")
+    @Flag(
+        name: .shortAndLong,
+        help: "Print each line until the run ends; wait for a run that is asked for.")
     var follow = false
 
     @Option(help: ArgumentHelp("The run, by its number (default: the last).", valueName: "number"))
@@ -32,10 +34,8 @@ struct JobLogCommand: ConsoleCommand {
     func perform(on console: Console) throws -> ExitStatus {
         let queue = try TransferQueue()
         if follow { Signals.watch() }
-        let reader = JobOutput(queue, which.name)
-        let job = try queue.jobs.find(which.name)
-        guard let number = try run ?? job.lastRun ?? (follow ? reader.nextRun(after: 0) : nil)
-        else {
+        let reader = JobOutput(queue, which.name, on: console)
+        guard let number = try number(reader, queue) else {
             if follow { return .interrupted }
             throw LonghaulError(
                 .noSuchTask, "the job \(TerminalText.shown(which.name)) has had no run")
@@ -50,6 +50,17 @@ struct JobLogCommand: ConsoleCommand {
                 "of run \(number) of the job \(TerminalText.shown(which.name)) no log is left")
         }
         return isOver == true ? .done : .interrupted
+    }
+
+    /// The run to show: the named one or the last; when following, one that `job run` has asked
+    /// for. `nil`: none.
+    private func number(_ reader: JobOutput, _ queue: TransferQueue) throws -> Int64? {
+        if let run { return run }
+        let last = try queue.jobs.find(which.name).lastRun
+        if !follow { return last }
+        // Found after the last run was: the run that was asked for has a higher number.
+        let isAsked = try queue.jobs.find(which.name).isAsked
+        return try isAsked ? reader.nextRun(after: last ?? 0) : last ?? reader.nextRun(after: 0)
     }
 
     private func show(
@@ -86,17 +97,19 @@ struct JobOutput {
 
     private let queue: TransferQueue
     private let name: String
+    private let console: Console
     private let changes: StoreChanges
 
-    init(_ queue: TransferQueue, _ name: String) {
+    init(_ queue: TransferQueue, _ name: String, on console: Console) {
         self.queue = queue
         self.name = name
+        self.console = console
         changes = StoreChanges(of: queue)
     }
 
-    /// Waits for a run with a higher number; `nil` = a signal has asked to stop.
+    /// Waits for a run with a higher number; `nil`: interrupted.
     func nextRun(after number: Int64) throws -> Int64? {
-        while Signals.received == nil {
+        while try console.flushBeforeWait() == nil {
             if let last = try queue.jobs.find(name).lastRun, last > number { return last }
             changes.wait(timeout: Limits.followPollSeconds)
         }
@@ -106,13 +119,13 @@ struct JobOutput {
     /// Reads a log to its end.
     ///
     /// - Parameter isFollowing: The end is the recorded end of the run.
-    /// - Returns: `nil` = there is no log; `false` = a signal has asked to stop.
+    /// - Returns: `nil` = there is no log; `false`: interrupted.
     func read(
         _ run: Int64, following isFollowing: Bool, show: (Part) throws -> Void
     ) throws -> Bool? {
         let log = queue.jobs.log(of: name, run: run)
         var cursor = JobLog.Cursor()
-        while Signals.received == nil {
+        while true {
             // Asked before the last lines are read: the run's output is complete then.
             let isOver = try !isFollowing || end(of: run) != nil
             guard var lines = log.read(&cursor) else { return nil }
@@ -122,9 +135,9 @@ struct JobOutput {
                 lines = log.read(&cursor) ?? []
             }
             if isOver { return true }
+            if try console.flushBeforeWait() != nil { return false }
             changes.wait(timeout: jobLogPollSeconds)
         }
-        return false
     }
 
     /// The end of a run; `nil` = it is running.

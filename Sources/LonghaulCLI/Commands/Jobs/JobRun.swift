@@ -36,13 +36,12 @@ struct JobRun: ConsoleCommand {
             return try which.report(queue, on: console)
         }
         try queue.startBackgroundEngine()
-        let reader = JobOutput(queue, which.name)
+        let reader = JobOutput(queue, which.name, on: console)
         guard let run = try reader.nextRun(after: before) else { return .interrupted }
         let isOver = try reader.read(run, following: true) { part in
             guard case .line(let line) = part else { return }
             if line.stream == .output, !console.isJSON {
                 try console.line(line.text)
-                try console.flush()
             } else {
                 console.complain(line.text)
             }
