@@ -25,13 +25,13 @@ extension Transfer {
             json.field("meta", json: metadata)
             json.field("window", schedule.windows?.description)
             json.field("timeZone", schedule.windows?.timeZone)
-            json.field("require", array: schedule.requires.names) { $0.value($1) }
+            json.field("require", schedule.requires.names)
             if let prefers = schedule.prefers {
-                json.field("prefer", array: prefers.names) { $0.value($1) }
+                json.field("prefer", prefers.names)
             }
-            json.field("stallTimeout", seconds: stallTimeout)
+            json.field("stallTimeout", stallTimeout)
             json.field("options") { leftOut += writeOptions(to: &$0) }
-            json.field("leftOut", array: leftOut) { $0.value($1) }
+            json.field("leftOut", leftOut)
         }
         return leftOut
     }
@@ -61,7 +61,7 @@ extension SessionRecord {
             $0.field("discretionary", settings.isDiscretionary)
             $0.field("launchEvents", settings.launchEvents)
             $0.field("askBeforeStart", settings.askBeforeStart)
-            $0.field("launchDelay", seconds: settings.launchDelay)
+            $0.field("launchDelay", settings.launchDelay)
         }
     }
 }
@@ -72,11 +72,11 @@ extension HostRecord {
         json.object {
             $0.field("type", "host")
             $0.field("name", name)
-            $0.field("argv", array: leftOut.isEmpty ? settings.argv : []) { $0.value($1) }
-            $0.field("permitted", array: settings.permitted) { $0.value($1) }
-            $0.field("eventBudget", seconds: settings.eventBudget)
-            $0.field("taskBudget", seconds: settings.taskBudget)
-            $0.field("leftOut", array: leftOut) { $0.value($1) }
+            $0.field("argv", leftOut.isEmpty ? settings.argv : [])
+            $0.field("permitted", settings.permitted)
+            $0.field("eventBudget", settings.eventBudget)
+            $0.field("taskBudget", settings.taskBudget)
+            $0.field("leftOut", leftOut)
         }
         return leftOut
     }
@@ -94,7 +94,7 @@ extension JobRecord {
         json.object { json in
             json.field("type", "job")
             json.field("name", name)
-            json.field("argv", array: arguments.isEmpty ? argv : []) { $0.value($1) }
+            json.field("argv", arguments.isEmpty ? argv : [])
             json.field("once", settings.isOnce)
             // Without a schedule it runs when it is asked to.
             json.field("state", state == .paused || request == nil ? "paused" : "waiting")
@@ -102,7 +102,7 @@ extension JobRecord {
             json.field("options") {
                 writeOptions(to: &$0, variables.filter { !secrets.contains($0.key) })
             }
-            json.field("leftOut", array: arguments + secrets) { $0.value($1) }
+            json.field("leftOut", arguments + secrets)
         }
         return arguments + secrets
     }
@@ -113,16 +113,14 @@ extension JobRecord {
         json.field("tolerance", ExportedText.duration(request?.repetition?.slack))
         json.field("at", schedule?.daily?.times)
         json.field("days", schedule?.daily.map { $0.days.description })
-        json.field("on", array: request?.triggers ?? []) { $0.value($1.rawValue) }
+        json.field("on", (request?.triggers ?? []).map(\.rawValue))
         json.field("earliest", request?.earliestBegin)
         json.field("window", schedule?.windows?.description)
         json.field("deadline", schedule?.deadline)
-        json.field("after", array: schedule?.after ?? []) { $0.value($1.rawValue) }
-        json.field("require", array: request?.requirements.names ?? []) { $0.value($1) }
+        json.field("after", schedule?.after ?? [])
+        json.field("require", request?.requirements.names ?? [])
         if let prefers = schedule?.prefers {
-            json.field("prefer", array: prefers.isEmpty ? ["none"] : prefers.names) {
-                $0.value($1)
-            }
+            json.field("prefer", prefers.isEmpty ? ["none"] : prefers.names)
         }
         json.field("discretionary", schedule?.isDiscretionary ?? false)
         if request?.expiresWhenRequirementIsLost == false { json.field("whenLost", "continue") }
@@ -133,9 +131,7 @@ extension JobRecord {
         json.field("maxTime", ExportedText.duration(settings.maxSeconds))
         json.field("inhibitSleep", settings.inhibitsSleep.rawValue)
         json.field("notify", settings.notifies)
-        json.field("env", array: variables.sorted { $0.key < $1.key }) {
-            $0.value("\($1.key)=\($1.value)")
-        }
+        json.field("env", variables.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })
     }
 }
 

@@ -216,7 +216,7 @@ struct Launches {
             guard let launch = launches[id] else { return }
             let outcome = LaunchOutcome(.notStarted, output: message)
             try recordFailure(id, launch, outcome, now: now)
-            journal?.launchFailed(launch.host, isJob: launch.job != nil, message)
+            journal?.launchFailed(launch.host, isJob: launch.program.isJob, message)
             count(outcome, of: launch)
             launches[id] = nil
         case .prepared(let launch): try begin(launch, isLeaving: isLeaving, now: now)
@@ -269,7 +269,7 @@ struct Launches {
         }
         if launch.resident != nil { port.discard(id) }
         journal?.launchEnded(
-            launch.host, isJob: launch.job != nil, id, outcome.ending, status: outcome.status)
+            launch.host, isJob: launch.program.isJob, id, outcome.ending, status: outcome.status)
         count(outcome, of: launch)
         launches[id] = nil
     }
@@ -341,7 +341,7 @@ struct Launches {
         }
         kept.watchProcessor(from: now.monotonic)
         launches[launch.id] = kept
-        journal?.launches(host, isJob: kept.job != nil, launch)
+        journal?.launches(host, isJob: kept.program.isJob, launch)
         port.begin(launch.id)
     }
 

@@ -19,7 +19,7 @@ struct Export: ConsoleCommand {
 
     func perform(on console: Console) throws -> ExitStatus {
         let queue = try TransferQueue.toShow(on: console)
-        for host in try queue.hosts() where host.settings.job == nil {
+        for host in try queue.hosts() where !host.isJob {
             try write("host", host.name, on: console) { host.writeExported(to: &$0) }
         }
         for session in try queue.sessions() where session.settings != SessionSettings() {
