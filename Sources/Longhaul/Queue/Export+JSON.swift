@@ -163,7 +163,7 @@ extension FieldValue {
         case .hidden: true
         case .texts(let texts): shape == .headers || texts.contains(where: Redaction.isRedacted)
         case .text(let text): Redaction.isRedacted(text)
-        case .unknown, .flag, .number, .size, .rate, .seconds, .numbers: false
+        case .unknown, .flag, .number, .size, .rate, .seconds, .numbers, .moment: false
         }
     }
 }
