@@ -12,6 +12,7 @@ import Testing
     /// what systemd shows.
     private static let homes = [
         "Sources/Longhaul/Engine/SystemdNotifier.swift",
+        "Sources/Longhaul/JSON/Transfer+JSON.swift",
         "Sources/LonghaulCLI/Commands/Status.swift",
         "Sources/LonghaulCLI/LonghaulCommand.swift",
         "Sources/LonghaulCLI/Rendering/TransferText.swift",

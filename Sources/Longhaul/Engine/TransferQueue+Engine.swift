@@ -20,9 +20,6 @@ extension TransferQueue {
         try EngineStarter(self).start(own, found: BackgroundEngine.installedExecutable() ?? own)
     }
 
-    /// Has the installed service start the engine. `false` = none is installed.
-    func wakeService() -> Bool { ActivationFile.touch(in: directory) }
-
     /// If no engine runs: takes the lease for one housekeeping turn that starts no transfer, so
     /// that `list` shows the changes just requested.
     ///

@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import LonghaulCore
+internal import LonghaulPlatform
 internal import LonghaulStore
 internal import Synchronization
 
@@ -66,7 +67,7 @@ public final class BackgroundTaskScheduler: Sendable {
         let recorded = wanted
         let isAnyEngine = try await sharedStore.executor.change { queue throws(LonghaulError) in
             _ = try queue.tasks.submit(recorded)
-            return queue.isEngineRunning || queue.wakeService()
+            return queue.isEngineRunning || ActivationFile.touch(in: queue.directory)
         }
         if !isAnyEngine, !sharedStore.isEngineWanted {
             ProgramNotice.noEngine(host: host.identifier, task: recorded.identifier).log()

@@ -213,8 +213,10 @@ extension WaitReason.Reason {
 extension WaitReason {
     /// Nothing holds it: the engine starts it in one of its next turns.
     package static func ready(since: Timestamp?) -> WaitReason {
-        WaitReason(.engine, current: "ready, about to start", since: since)
+        WaitReason(.engine, current: readyToStart, since: since)
     }
+
+    private static let readyToStart = "ready, about to start"
 
     /// No process is the engine.
     ///
@@ -226,17 +228,16 @@ extension WaitReason {
     /// The process that is the engine is stopped, so that nothing moves.
     package static func stoppedEngine(_ process: Int32) -> WaitReason {
         WaitReason(
-            .engine, required: "going on",
+            .engine, required: goingOn,
             current: "stopped; kill -CONT \(process) lets it go on")
     }
 
+    private static let goingOn = "going on"
+
     /// What of an engine it waits for.
     package var engineWait: EngineWait {
-        switch required {
-        case nil: .start
-        case "going on": .continuation
-        default: .engine
-        }
+        if required == nil, current == WaitReason.readyToStart { return .start }
+        return required == WaitReason.goingOn ? .continuation : .engine
     }
 
     package enum EngineWait {

@@ -2,10 +2,9 @@
 /// the same conditions. The store keeps it as one number and looks the head of the queue up by it,
 /// so that a million transfers that may not run now cost one look-up.
 ///
-/// Bits are stored: never renumber. 0 needs a network, 1 discretionary, 2–23, 50 and 51
-/// the needs (`NeedSet.table`), 24–45 number of the windows in the store, 46 preferences were given,
-/// 47 has mirrors, 48 a command waits for it, 49 goes once, 52 waits for other transfers, 62 runs
-/// now.
+/// Bits are stored: never renumber. 0 needs a network, 1 discretionary, 2–23, 50 and 51 the needs
+/// (`NeedSet.table`), 24–45 number of the windows in the store, 46 preferences were given, 47 has
+/// mirrors, 48 a command waits for it, 49 goes once, 52 waits for other transfers, 62 runs now.
 package struct EligibilityKey: Hashable, Sendable {
     /// All but the windows.
     package let bits: Int64

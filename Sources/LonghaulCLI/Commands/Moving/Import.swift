@@ -5,7 +5,7 @@ import LonghaulPlatform
 struct Import: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Record what `export` has printed: transfers, sessions, hosts and jobs.",
+        abstract: "Import what `export` has printed: transfers, sessions, hosts and jobs.",
         discussion: """
             Prints what was recorded. The transfers have new ids, and begin without their bytes. \
             Sessions, hosts and jobs of the same name are replaced. A transfer whose credentials \
