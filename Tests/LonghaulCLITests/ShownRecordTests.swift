@@ -251,7 +251,6 @@ import Testing
 
     @Test func allIsShownAsItWas() throws {
         let shown = (Self.json + Self.text).joined(separator: "\n") + "\n"
-        try shown.write(toFile: "/tmp/shown.txt", atomically: true, encoding: .utf8)
         #expect(try shown == Fixture.text("output/shown.txt"))
     }
 
