@@ -76,6 +76,19 @@ import Testing
         }
     }
 
+    /// A pause with an end does not end one without.
+    @Test func whatWasPausedBeforeStaysPaused() async throws {
+        let home = try LonghaulHome()
+        for name in ["a", "b"] {
+            _ = try await home.run("enqueue", "--no-start", "http://127.0.0.1:9/\(name)")
+        }
+        _ = try await home.run("pause", "1")
+        #expect(try await home.run("pause", "--all", "--for", "1h").status == 0)
+        let rows = try await home.run("list", "--all", "--json").rows
+        #expect(rows.first { $0["id"] == 1 }?["state"] == "paused")
+        #expect(rows.first { $0["id"] == 2 }?["waitingFor"][0]["reason"] == "earliestBegin")
+    }
+
     @Test func watchSaysThatThereIsNothing() async throws {
         let home = try LonghaulHome()
         let none = try await home.run("watch")

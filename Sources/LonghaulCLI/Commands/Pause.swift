@@ -8,7 +8,7 @@ struct Pause: ChangingCommand {
         abstract: "Stop transfers and keep their bytes until `resume`.",
         discussion: """
             With --for they wait until then (`--earliest`), and run again by themselves. \
-            `longhaul now` ends that pause.
+            `longhaul now` ends that pause. What was paused before stays paused.
 
               longhaul pause 12
               longhaul pause --session photos
@@ -34,8 +34,14 @@ struct Pause: ChangingCommand {
         let end = SystemClock.now().wall + seconds
         var change = TransferChange()
         change.earliestBegin = end
+        var paused = TransferFilter()
+        paused.states = [.paused]
+        let before = Set(try queue.transfers(paused).map(\.id))
         var outcomes = try queue.pause(which.selection)
-        for index in outcomes.indices where outcomes[index].isDone {
+        let mine = outcomes.indices.filter {
+            outcomes[$0].isDone && !before.contains(outcomes[$0].id)
+        }
+        for index in mine {
             let id = outcomes[index].id
             if let begin = try queue.transfer(id)?.earliestBegin, begin > end { continue }
             do {
@@ -45,7 +51,7 @@ struct Pause: ChangingCommand {
                 outcomes[index].error = error
             }
         }
-        _ = try queue.resume(.ids(outcomes.filter(\.isDone).map(\.id)))
+        _ = try queue.resume(.ids(mine.map { outcomes[$0] }.filter(\.isDone).map(\.id)))
         return outcomes
     }
 }
