@@ -141,7 +141,7 @@ struct S3ProfileUploadTests {
         let endpoint = String(server.url("").dropLast())
         let again = try await other.with([
             "AWS_PROFILE": "work", "AWS_ENDPOINT_URL": endpoint, "HOME": home.scratch.path,
-        ]).run("enqueue", "--input", "-", input: list)
+        ]).run("enqueue", "--again", "--input", "-", input: list)
         #expect(again.output == "1\n", "\(again.errors)")
         #expect(try await other.run("list", "--json").rows.first?["url"] == url)
     }

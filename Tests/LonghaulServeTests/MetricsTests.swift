@@ -71,13 +71,13 @@ import Testing
             let answer = try served.send("GET", "/metrics")
             #expect(answer.head.contains("application/openmetrics-text"))
             found = samples(answer.body)
-            return found["longhaul_job_runs{result=\"failure\"}"] != nil
+            return found["longhaul_launches{result=\"failed\"}", default: 0] >= 1
+                && found["longhaul_job_runs{result=\"failure\"}"] != nil
                 && found["longhaul_job_runs{result=\"success\"}"] == 1
         }
         #expect(found["longhaul_transfers{state=\"waiting\"}"] == 1)
         #expect(found["longhaul_waiting_transfers{reason=\"earliestBegin\"}"] == 1)
         #expect(found["longhaul_launches{result=\"succeeded\"}"] == 1, "\(found)")
-        #expect(found["longhaul_launches{result=\"failed\"}", default: 0] >= 1, "\(found)")
         #expect(found["longhaul_turn_seconds_count", default: 0] > 0, "\(found)")
         #expect(found["longhaul_commit_seconds_count", default: 0] > 0, "\(found)")
         #expect(found["longhaul_commit_seconds_sum", default: 0] > 0, "\(found)")

@@ -89,8 +89,9 @@ import Testing
     @Test func theDescriptionHolds() async throws {
         let served = try await ServedHome.start()
         let request = #"{"url":"http://127.0.0.1:9/a","earliestBegin":"2099-01-01T00:00:00Z"}"#
+        try served.home.scratch.write("up", to: "files/up")
         let upload =
-            #"{"kind":"upload","url":"http://127.0.0.1:9/a","source":"/etc/hostname","#
+            #"{"kind":"upload","url":"http://127.0.0.1:9/a","source":"\#(served.home.file("up"))","#
             + #""earliestBegin":"2099-01-01T00:00:00Z"}"#
         #expect(
             try served.send("POST", "/v1/transfers", "[\(request),\(upload)]").status == 201)

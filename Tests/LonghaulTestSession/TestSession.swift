@@ -24,7 +24,9 @@ import Longhaul
         configuration.store = arguments[1]
         if arguments[2] == "activity" { return try await hold(arguments[3]) }
         if arguments[2] == "submit" {
-            let host = Host(identifier: "com.example.host", command: ["/bin/true"])
+            let host = Host(
+                identifier: "com.example.host", command: ["/bin/true"],
+                permittedTaskIdentifiers: [arguments[3]])
             let scheduler = try await BackgroundTaskScheduler(host: host, store: arguments[1])
             return try await scheduler.submit(AppRefreshTaskRequest(identifier: arguments[3]))
         }

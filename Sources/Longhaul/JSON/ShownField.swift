@@ -59,8 +59,12 @@ package struct ShownField<Record: Sendable>: Sendable {
     }
 
     /// The schema of an object with these fields.
-    package static func schema(of fields: [ShownField]) -> JSONPayload {
-        let keys = fields.filter { $0.isPresent == nil }.map { JSONPayload.string($0.key) }
+    ///
+    /// - Parameter always: Those that are never left out; `nil` = all that every record has.
+    package static func schema(
+        of fields: [ShownField], requiring always: [ShownField]? = nil
+    ) -> JSONPayload {
+        let keys = (always ?? fields).filter { $0.isPresent == nil }.map { JSONPayload.string($0.key) }
         let members = Dictionary(uniqueKeysWithValues: fields.map { ($0.key, $0.schema) })
         return [
             "type": "object", "required": .array(keys), "properties": .object(members),

@@ -6,7 +6,8 @@ extension OpenAPI {
 
     private static let changeSchemas: [String: JSONPayload] = [
         "Settings": object([
-            "version": string, "readOnly": boolean, "changesJobs": boolean,
+            "version": string, "readOnly": boolean, "changesJobs": boolean, "secret": boolean,
+            "configuration": ["type": ["string", "null"]],
             "directories": ["type": "array"], "limits": ["type": "object"],
             "retention": ["type": "object"], "defaults": ["type": "object"],
         ]),
@@ -48,6 +49,8 @@ extension OpenAPI {
     /// The schemas of the records list all that the commands print; more keys may be added.
     private static let queueSchemas: [String: JSONPayload] = [
         "Transfer": ShownField.schema(of: Transfer.listed),
+        // With `view=row` it has no other keys than a row.
+        "ListedTransfer": ShownField.schema(of: Transfer.listed, requiring: Transfer.row),
         "TransferHistory": ShownField.schema(of: Transfer.fieldsOfHistory),
         "Why": ShownField.schema(of: Transfer.why),
         "Status": QueueStatus.jsonSchema,

@@ -29,7 +29,7 @@ extension Router {
                 .init(
                     name: "after", kind: .integer(0...Int64.max),
                     summary: "go on after this transfer"),
-            ], answer: .list("transfers", of: "Transfer"), perform: listTransfers),
+            ], answer: .list("transfers", of: "ListedTransfer"), perform: listTransfers),
         Route(
             method: .POST, pattern: "/v1/transfers",
             summary: "record a transfer, or all of an array or none", body: .json("Request"),
