@@ -125,7 +125,8 @@ enum UploadValidator {
             }
         }
         if upload.formFields != nil, upload.formField == nil {
-            throw LonghaulError(.invalidRequest, "fields of a form go with --form NAME")
+            throw LonghaulError(
+                .invalidRequest, "fields need a form; name the field of its file with --form")
         }
         switch (upload.uploadProtocol, upload.method) {
         case (.put, .post), (.post, .put):

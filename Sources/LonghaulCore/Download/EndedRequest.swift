@@ -35,8 +35,10 @@ struct EndedRequest {
                 ? FailureTable.refusedCredentials(failure) : failure
         }
         if let wire = end.failure {
-            if wire == .bodyTooLong, bytesTotal == nil, target.request.options.maxSize != nil {
-                let text = "the body is longer than --max-size allows; raise it with set --max-size"
+            if wire == .bodyTooLong, bytesTotal == nil, let most = target.request.options.maxSize {
+                let text =
+                    "the body is longer than the \(SizeText.shown(most)) allowed; raise it with "
+                    + "`set --max-size`"
                 return Failure(.permanent, LonghaulError(.tooLarge, text))
             }
             return FailureTable.classify(wire)

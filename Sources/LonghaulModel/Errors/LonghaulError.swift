@@ -73,17 +73,33 @@ extension LonghaulError {
 
 extension LonghaulError {
     /// The ``message`` without command-line text: a clause ends before the first option (`--x`) or
-    /// command (in backquotes), and is left out if it becomes empty.
+    /// command (in backquotes), and is left out if it becomes empty. The cause stays, without its
+    /// backquotes.
     package var plainMessage: String {
-        let clauses = message.clauses(by: "; ").compactMap { clause -> String? in
-            let marks = [" --", "`"].compactMap { clause.firstRange(of: $0)?.lowerBound }
-            guard let mark = marks.min() else { return clause }
-            let ends = [", ", ": ", " ("].compactMap {
-                clause[..<mark].clauses(by: $0).dropLast().joined(separator: $0)
-            }
-            return ends.max { $0.utf8.count < $1.utf8.count }.flatMap { $0.isEmpty ? nil : $0 }
+        let clauses = message.clauses(by: "; ").enumerated().compactMap { index, clause in
+            clause.withoutCommandLine
+                ?? (index == 0 && clause.option == nil ? clause.filter { $0 != "`" } : nil)
         }
         return clauses.isEmpty ? code.rawValue : clauses.joined(separator: "; ")
+    }
+}
+
+extension String {
+    /// Where an option (` --x`) begins; dashes alone are part of a name.
+    fileprivate var option: Index? {
+        indices.first { index in
+            let rest = self[index...]
+            return rest.hasPrefix(" --") && rest.dropFirst(3).first?.isLetter == true
+        }
+    }
+
+    /// The clause up to its first option or command; `nil` if nothing is left.
+    fileprivate var withoutCommandLine: String? {
+        guard let mark = [option, firstIndex(of: "`")].compactMap(\.self).min() else { return self }
+        let ends = [", ", ": ", " ("].map {
+            self[..<mark].clauses(by: $0).dropLast().joined(separator: $0)
+        }
+        return ends.max { $0.utf8.count < $1.utf8.count }.flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 

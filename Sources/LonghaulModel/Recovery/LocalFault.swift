@@ -31,7 +31,7 @@ package struct LocalFault: Hashable, Sendable {
             what =
                 start
                 + (isExpected
-                    ? "--expect says are to come; free some space, or correct that with "
+                    ? "are expected (see --expect); free some space, or correct that with "
                         + "`set --expect`, then resume"
                     : "are to come; free some space, then resume")
         }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct LocalFaultTests {
     @Test(arguments: [
-        (true, "that --expect says are to come; free some space, or correct that with"),
+        (true, "that are expected (see --expect); free some space, or correct that with"),
         (false, "that are to come; free some space, then resume"),
     ])
     func aShortageNamesItsNumbers(_ isExpected: Bool, _ words: String) {

@@ -270,7 +270,18 @@ import Testing
         ),
         ("no room; given up after 3 retries, `retry` goes on", "no room; given up after 3 retries"),
         ("a name is wrong; check it", "a name is wrong; check it"),
-        ("`x` alone", "network"),
+        ("`x` alone", "x alone"),
+        ("there is no program `crontab`; install it", "there is no program crontab; install it"),
+        (
+            "it lacks 1 MiB for the 2 MiB that are expected (see --expect); free some, or `set` it",
+            "it lacks 1 MiB for the 2 MiB that are expected; free some"
+        ),
+        (
+            "/a/B -- C.flac exists; choose another name",
+            "/a/B -- C.flac exists; choose another name"
+        ),
+        ("give --user; try again", "try again"),
+        ("give --user", "network"),
     ]) func theMessageForPrograms(full: String, plain: String) {
         #expect(LonghaulError(.network, full).plainMessage == plain)
     }
