@@ -42,6 +42,16 @@ import Testing
 
     private func dueAt() throws -> Timestamp { try waiting().timing.dueAt }
 
+    /// One unknown identifier refuses all, and the known one still waits.
+    @Test func anUnknownTaskIsRefused() throws {
+        _ = try submit()
+        let tasks = scratch.store.tasks
+        #expect(try refusal { try tasks.cancel(["t", "u"]) }.code == .noSuchTask)
+        #expect(try refusal { try tasks.simulateLaunch(of: "u") }.code == .noSuchTask)
+        #expect(try refusal { try tasks.simulateExpiration(of: "u") }.code == .noSuchTask)
+        #expect(try waiting().request.identifier == "t")
+    }
+
     // MARK: - Triggers
 
     @Test func itIsDueOnceForAllThatHappensMeanwhile() throws {

@@ -39,8 +39,8 @@ struct Article {
             try names(in: folder).filter { $0.hasSuffix(".md") }.map { "\(folder)/\($0)" }
         }
         let pages = [
-            "docs/finite-work.md", "docs/from-bgtaskscheduler.md", "docs/from-urlsession.md",
-            "docs/testing-hosts.md",
+            "docs/errors.md", "docs/finite-work.md", "docs/from-bgtaskscheduler.md",
+            "docs/from-urlsession.md", "docs/testing-hosts.md",
         ]
         return try (articles + pages).map(Article.init)
     }
