@@ -64,7 +64,9 @@ package struct ShownField<Record: Sendable>: Sendable {
     package static func schema(
         of fields: [ShownField], requiring always: [ShownField]? = nil
     ) -> JSONPayload {
-        let keys = (always ?? fields).filter { $0.isPresent == nil }.map { JSONPayload.string($0.key) }
+        let keys = (always ?? fields).filter { $0.isPresent == nil }.map {
+            JSONPayload.string($0.key)
+        }
         let members = Dictionary(uniqueKeysWithValues: fields.map { ($0.key, $0.schema) })
         return [
             "type": "object", "required": .array(keys), "properties": .object(members),
