@@ -24,17 +24,17 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 /// A product of another package that SwiftPM fetches for a trait alone. Each use of a package has
 /// the condition: one without it fetches the package for every embedder.
-func product(_ name: String, _ package: String, for trait: String) -> Target.Dependency {
-    .product(name: name, package: package, condition: .when(traits: [trait]))
+func product(_ name: String, _ package: String, for traits: Set<String>) -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: traits))
 }
 
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let argumentParser = product("ArgumentParser", "swift-argument-parser", for: "Command")
+let argumentParser = product("ArgumentParser", "swift-argument-parser", for: ["Command"])
 let serviceLifecycle = product(
-    "ServiceLifecycle", "swift-service-lifecycle", for: "ServiceLifecycle")
+    "ServiceLifecycle", "swift-service-lifecycle", for: ["Command", "ServiceLifecycle"])
 
 func nio(_ names: String...) -> [Target.Dependency] {
-    names.map { product($0, "swift-nio", for: "Command") }
+    names.map { product($0, "swift-nio", for: ["Command"]) }
 }
 
 let package = Package(
@@ -50,7 +50,9 @@ let package = Package(
         .executable(name: "longhaul-aria2c", targets: ["longhaul-aria2c"]),
     ],
     traits: [
-        .default(enabledTraits: ["Command", "ServiceLifecycle"]),
+        // One alone: SwiftPM gives each trait to the compiler, several of them in an order that
+        // changes from call to call, and each change compiles everything again.
+        .default(enabledTraits: ["Command"]),
         .trait(name: "Command", description: "What the programs and the tests need."),
         .trait(name: "ServiceLifecycle", description: "What LonghaulServiceLifecycle needs."),
         .trait(name: "Metrics", description: "The engine counts with swift-metrics."),
@@ -89,8 +91,8 @@ let package = Package(
             "LonghaulEngine",
             [
                 "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport", logging,
-                product("Metrics", "swift-metrics", for: "Metrics"),
-                product("Tracing", "swift-distributed-tracing", for: "Tracing"),
+                product("Metrics", "swift-metrics", for: ["Metrics"]),
+                product("Tracing", "swift-distributed-tracing", for: ["Tracing"]),
             ]),
         module(
             "Longhaul",
