@@ -70,13 +70,7 @@ package struct JobInput: Sendable {
         switch key {
         case "once": settings.isOnce = try scanner.bool()
         case "directory":
-            let place = try context.absolute(try scanner.string())
-            guard CurrentDirectory.mayBe(place) else {
-                throw LonghaulError.usage(
-                    "directory: there is no directory \(TerminalText.shown(place)) that can be"
-                        + " entered")
-            }
-            settings.directory = place
+            settings.directory = try JobSettings.directory(try scanner.string(), key, context)
         case "nice":
             let number = try scanner.integer()
             guard (0...19).contains(number) else {
@@ -201,6 +195,20 @@ extension JobSettings {
         environment.filter { !Self.kept.contains($0.key) && !$0.key.hasPrefix("LC_") }
     }
 
+    /// A directory that a job can be run in, as an absolute path.
+    ///
+    /// - Parameter name: What names it in messages.
+    package static func directory(
+        _ text: String, _ name: String, _ context: InputContext
+    ) throws(LonghaulError) -> String {
+        let place = try context.absolute(text)
+        guard CurrentDirectory.mayBe(place) else {
+            throw .usage(
+                "\(name): there is no directory \(TerminalText.shown(place)) that can be entered")
+        }
+        return place
+    }
+
     /// The default settings of a job that this process creates.
     package static func ofCaller(in directory: String, environment: [String: String]) -> Self {
         var settings = JobSettings(
@@ -273,7 +281,7 @@ extension JSONScanner {
     }
 
     /// A duration as a text, or a number of seconds.
-    fileprivate mutating func durationText() throws -> String {
+    package mutating func durationText() throws -> String {
         isString() ? try string() : "\(try integer())s"
     }
 

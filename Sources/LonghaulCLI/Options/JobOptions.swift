@@ -98,17 +98,12 @@ struct JobRunOptions: ParsableArguments {
     func settings(
         _ context: InputContext, environment: [String: String] = Environment.all()
     ) throws(LonghaulError) -> JobSettings {
-        let place: String
-        if let directory {
-            place = try context.absolute(directory)
-            guard CurrentDirectory.mayBe(place) else {
-                throw .usage(
-                    "--directory: there is no directory \(TerminalText.shown(place)) that can be"
-                        + " entered")
+        let place =
+            if let directory {
+                try JobSettings.directory(directory, "--directory", context)
+            } else {
+                try context.directory.get()
             }
-        } else {
-            place = try context.directory.get()
-        }
         var settings = JobSettings.ofCaller(in: place, environment: environment)
         for text in variables {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -37,11 +37,7 @@ package enum BackgroundEngine {
     /// The program of this process: its path, which is what `ps` should show. If an upgrade has put
     /// another file there, the path through /proc, which still leads to the old one.
     package static func ownExecutable() -> String {
-        var own = stat()
-        var there = stat()
-        guard stat(proc, &own) == 0, let path = ownPath(), stat(path, &there) == 0,
-            there.st_ino == own.st_ino, there.st_dev == own.st_dev
-        else { return proc }
+        guard let path = ownPath(), leadsToOwnProgram(path) else { return proc }
         return path
     }
 
@@ -53,11 +49,7 @@ package enum BackgroundEngine {
             name.contains("/")
             ? try? CurrentDirectory.absolute(name)
             : ProgramRun.find(name, environment: environment)
-        var own = stat()
-        var there = stat()
-        guard let called, stat(proc, &own) == 0, stat(called, &there) == 0,
-            there.st_ino == own.st_ino, there.st_dev == own.st_dev
-        else { return ownExecutable() }
+        guard let called, leadsToOwnProgram(called) else { return ownExecutable() }
         return called
     }
 
@@ -104,6 +96,13 @@ package enum BackgroundEngine {
     private static let proc = "/proc/self/exe"
     /// The kernel's suffix for the path of a deleted file.
     private static let gone = " (deleted)"
+
+    private static func leadsToOwnProgram(_ path: String) -> Bool {
+        var own = stat()
+        var there = stat()
+        return stat(proc, &own) == 0 && stat(path, &there) == 0
+            && there.st_ino == own.st_ino && there.st_dev == own.st_dev
+    }
 
     private static func ownPath() -> String? {
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))

@@ -49,8 +49,7 @@ enum SettingsRoutes {
                     bytesPerSecond: text == "off" ? nil : try OptionText.rate(text, key))
             case "for":
                 if scanner.null() { return }
-                let text = try scanner.isString() ? scanner.string() : "\(try scanner.integer())s"
-                seconds = try OptionText.duration(text, key)
+                seconds = try OptionText.duration(try scanner.durationText(), key)
             default: throw LonghaulError.usage("there are rate and for")
             }
         }
