@@ -26,6 +26,38 @@ import Testing
         }
     }
 
+    /// Requests that end with an error, and how many of them are sent.
+    private static let refusals = [
+        ("a.bin?status=404", 404, 1),
+        // The part that is held goes for the page.
+        ("a.bin?size=300K&etag=v1&cut=100K&status=404&statusafter=1", 404, 2),
+        ("a.bin?status=503", 503, 2),
+    ]
+
+    @Test(arguments: refusals)
+    func thePageOfAnErrorIsTheFileWhereAsked(name: String, status: Int, count: Int) async throws {
+        let home = try SessionHome()
+        try await LoopbackServer.run { server in
+            try await home.withSession { session in
+                var request = server.request(name)
+                request.checksum = .md5("d41d8cd98f00b204e9800998ecf8427e")
+                request.options.retries = 1
+                request.options.deliversErrorPages = true
+                let task = try await session.download(request, to: home.file("page"))
+                let file = try await within { try await task.value }
+                let page = try Data(contentsOf: file.url)
+                #expect(String(decoding: page, as: UTF8.self) == "status \(status)\n")
+                #expect(file.response.statusCode == status)
+                #expect(server.log.all.count == count)
+                request.options.deliversErrorPages = false
+                let plain = try await session.download(request, to: home.file("file"))
+                await #expect(throws: LonghaulError.self) {
+                    try await within { try await plain.value }
+                }
+            }
+        }
+    }
+
     @Test func progressGoesFromTheStartToTheEnd() async throws {
         let home = try SessionHome()
         try await LoopbackServer.run { server in

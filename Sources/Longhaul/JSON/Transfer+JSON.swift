@@ -14,14 +14,19 @@ extension Transfer.Kind: ShownValue {
 extension Transfer: ShownRecord {
     package static let fields: [ShownField<Transfer>] =
         identityFields + progressFields + scheduleFields + [
-            ShownField("response", if: isUpload) { $0.response?.redacted }
+            ShownField("response", if: hasAnswer) { $0.response?.redacted }
         ]
 
     /// The answer to an upload is as it came: a host may need its address.
     static let fieldsForHost: [ShownField<Transfer>] =
         identityFields + progressFields + scheduleFields + [
-            ShownField("response", if: isUpload) { $0.response }
+            ShownField("response", if: hasAnswer) { $0.response }
         ]
+
+    /// A download says there whether its file is the page of an error.
+    @Sendable private static func hasAnswer(_ transfer: Transfer) -> Bool {
+        transfer.kind == .upload || transfer.options.deliversErrorPages
+    }
 
     @Sendable private static func isUpload(_ transfer: Transfer) -> Bool {
         transfer.kind == .upload

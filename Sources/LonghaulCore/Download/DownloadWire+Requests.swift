@@ -135,6 +135,7 @@ extension DownloadWire {
             ask.proof != .nothingHeld && FileNaming.isOfNoPage(frame.target.destination)
         ask.names = frame.bytes.names(of: frame.target.request)
         ask.held = frame.bytes.have.prefix
+        ask.errorPages = frame.errorPages
         if !ask.isForMirror, ask.proof == .restarting(.nothingToProve) {
             ask.compareWhole(with: frame.bytes.have)
         }

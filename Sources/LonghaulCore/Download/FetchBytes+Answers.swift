@@ -51,15 +51,10 @@ extension FetchBytes {
         // Whether ranges are the reason, the next run tells: the server has asked for time.
         if status == 503, !have.isEmpty { state.emptyAnswers += 1 }
         guard segment.ask.sendsRange, failure.retryAfter == nil else { return false }
-        switch status {
-        // These statuses are about credentials, the file, time or the number of requests.
-        case 401, 404, 407, 408, 410, 425, 429, 503: return false
-        case 400...499: return true
-        case 500...599:
-            state.emptyAnswers += 1
-            return state.emptyAnswers.isMultiple(of: Limits.emptyAnswersBeforeZero)
-        default: return false
-        }
+        guard (500...599).contains(status) else { return RangeRequest.mayBeRefused(with: status) }
+        if status == 503 { return false }
+        state.emptyAnswers += 1
+        return state.emptyAnswers.isMultiple(of: Limits.emptyAnswersBeforeZero)
     }
 }
 

@@ -18,7 +18,7 @@ extension FetchBytes {
             ask.isAdopting = true
             return ask
         }
-        if let fromZero {
+        if let fromZero = fromZero ?? (isErrorPage && !have.isEmpty ? .errorPage : nil) {
             return RangeRequest.wholeFile(
                 because: fromZero, held: have,
                 // Answers without a byte say nothing against those that are held.

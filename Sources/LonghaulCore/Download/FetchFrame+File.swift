@@ -14,7 +14,9 @@ extension FetchFrame {
     }
 
     /// Digests that the whole file must have, by the user and the server.
-    var digests: [Checksum] { target.digests(reported: bytes.state.validator?.digest) }
+    var digests: [Checksum] {
+        bytes.isErrorPage ? [] : target.digests(reported: bytes.state.validator?.digest)
+    }
 
     /// The digests that the whole file was found to have.
     package var verified: [Checksum] { digests + target.proven }

@@ -106,9 +106,14 @@ package struct FetchBytes: Sendable {
 
     /// Only the first answer of a representation is kept.
     mutating func keep(_ head: ResponseHead, for request: TransferRequest) {
-        guard request.options.keepsResponse, state.response == nil else { return }
+        guard request.options.keepsResponse || request.options.deliversErrorPages,
+            state.response == nil
+        else { return }
         state.response = TransferResponse(head, length: state.bytesTotal)
     }
+
+    /// The bytes are those of an error's page, see ``TransferOptions/deliversErrorPages``.
+    var isErrorPage: Bool { state.response?.statusCode ?? 0 >= 400 }
 
     // MARK: - A file of another program
 
@@ -173,7 +178,8 @@ package struct FetchBytes: Sendable {
         copy.effectiveURL = state.effectiveURL
         copy.proposedName = state.proposedName
         copy.contentCoding = state.contentCoding
-        copy.response = subscriber.request.options.keepsResponse ? state.response : nil
+        copy.response =
+            subscriber.request.options.keepsResponse || isErrorPage ? state.response : nil
         // Received bytes are counted once.
         copy.bytesFetched = isLeader ? state.bytesFetched : subscriber.bytesFetched
         return copy

@@ -22,6 +22,16 @@ extension FetchFrame {
         return failure
     }
 
+    /// Errors that complete the transfer with their page; `nil` = none does.
+    var errorPages: ErrorPages? {
+        let options = target.request.options
+        guard options.deliversErrorPages, options.mirrors.isEmpty else { return nil }
+        let count = run.hasGained(bytes) ? 0 : bytes.state.fruitlessAttempts
+        return ErrorPages(
+            retryStatus: options.retryStatus,
+            isLastAttempt: options.retries.map { count >= $0 } ?? false)
+    }
+
     /// Effect of a failure of this machine. A name in use for long is a lasting failure.
     func leaving(after fault: LocalFault) -> FetchLeaving {
         var fault = fault

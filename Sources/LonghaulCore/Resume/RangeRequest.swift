@@ -60,6 +60,8 @@ package struct RangeRequest: Hashable, Sendable {
     package var names = Names.prove
     /// Bytes held from the beginning of the file on, regardless of the range.
     package var held: Int64 = 0
+    /// The error statuses whose page is the file; `nil` = an error has no file.
+    package var errorPages: ErrorPages?
     /// The request bypasses caches on the way: their stored answer is of no use.
     package var bypassesCaches = false
 

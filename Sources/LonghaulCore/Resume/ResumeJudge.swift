@@ -42,7 +42,7 @@ struct ResumeJudge {
         case 300...399 where head.headers.contains("Location"): ResumeJudgement(.redirect)
         case 412 where holdsBytes: ResumeJudgement(.restartFromZero(.preconditionFailed))
         case 416 where ask.sendsRange: notSatisfiable
-        default: ResumeJudgement(.fail(failure))
+        default: errorPage ?? ResumeJudgement(.fail(failure))
         }
     }
 
@@ -57,6 +57,20 @@ struct ResumeJudge {
     private var failure: Failure {
         FailureTable.classify(
             status: head.status, retryAfter: head.headers.retryAfter(now: head.receivedAt))
+    }
+
+    /// The answer is a page that completes the transfer. It names no version: a page that broke off
+    /// is never continued.
+    private var errorPage: ResumeJudgement? {
+        guard let pages = ask.errorPages, head.scheme == .http, !ask.isExtra, !ask.isAdopting,
+            !(ask.sendsRange && RangeRequest.mayBeRefused(with: head.status)),
+            pages.delivers(failure)
+        else { return nil }
+        let answer = Validator(length: Validator(head).length)
+        if let refusal = tooLarge(answer.length) { return refusal }
+        return ResumeJudgement(
+            holdsBytes
+                ? .restart(.errorPage, answer) : .fresh(answer, length: bodyEnd(answer)))
     }
 
     private func bodyEnd(_ answer: Validator) -> Int64? { head.bodyEnd(length: answer.length) }

@@ -237,6 +237,12 @@ extension RequestField {
                 $0.allSatisfy((400...599).contains) ? nil : "a status to try again is 400 to 599"
             }),
         RequestField(
+            "errorPages", .options(\.deliversErrorPages), Form.flag, [.access, .download],
+            label: "Error pages",
+            option: Option(
+                "error-pages", .download,
+                "Complete with the server's page where its status (400 to 599) is final")),
+        RequestField(
             "remoteTime", .options(\.remoteTime), Form.flag,
             [.download, .changeable, .adopted, .restated, .printed], label: "Remote time",
             option: Option(

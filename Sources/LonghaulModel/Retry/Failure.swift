@@ -69,8 +69,8 @@ extension Failure {
                 "it is longer than the server's file"
             case .validatorMissing, .nothingToProve, .partialUnusable, .noBytes:
                 "the server sends no parts of a file that could prove it"
-            case .changed, .preconditionFailed, .codingChanged, .digestDiffers, .partFileMissing,
-                .partFileReplaced, .partFileShorter:
+            case .changed, .preconditionFailed, .codingChanged, .digestDiffers, .errorPage,
+                .partFileMissing, .partFileReplaced, .partFileShorter:
                 "\(reason)"
             }
         return notContinued(why)

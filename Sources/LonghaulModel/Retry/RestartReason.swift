@@ -21,6 +21,8 @@ package enum RestartReason: Hashable, Sendable {
     case lengthDisagrees
     /// The digest of the whole file, partly fetched from a mirror, is not the expected one.
     case digestDiffers
+    /// The page of an error is delivered in place of the file, or is held from an earlier attempt.
+    case errorPage
     case partFileMissing
     case partFileReplaced
     case partFileShorter
@@ -46,8 +48,8 @@ extension RestartReason {
         switch self {
         case .partialUnusable, .rangeNotSatisfiable, .noBytes: true
         case .changed, .validatorMissing, .nothingToProve, .overlapDiffers, .preconditionFailed,
-            .codingChanged, .lengthDisagrees, .digestDiffers, .partFileMissing, .partFileReplaced,
-            .partFileShorter:
+            .codingChanged, .lengthDisagrees, .digestDiffers, .errorPage, .partFileMissing,
+            .partFileReplaced, .partFileShorter:
             false
         }
     }
@@ -78,6 +80,7 @@ extension RestartReason: CustomStringConvertible {
         case .lengthDisagrees: "the length of what came is not what the server had promised"
         case .digestDiffers:
             "the file that came, from several sources, has another digest than is expected"
+        case .errorPage: "the page of an error takes the place of the file"
         case .partFileMissing: "the part file is gone"
         case .partFileReplaced: "the part file was replaced by another file"
         case .partFileShorter: "the part file was cut off"

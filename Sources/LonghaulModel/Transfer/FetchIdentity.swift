@@ -16,6 +16,8 @@ package struct FetchIdentity: Hashable, Sendable {
     /// neighbour nor make it fail.
     package var checksum: Checksum?
     package var maxSize: Int64?
+    /// The file may be the page of an error.
+    package var deliversErrorPages: Bool
     /// The existing file that it continues: its bytes were not fetched.
     package var continued: ContinuedFile?
     /// A request that did not name a mirror does not get its bytes.
@@ -68,6 +70,7 @@ package struct FetchIdentity: Hashable, Sendable {
         self.bodyDigest = bodyDigest
         checksum = options.checksum
         maxSize = options.maxSize
+        deliversErrorPages = options.deliversErrorPages
         continued = options.continued
         mirrors = options.mirrors.map { ExactText(CanonicalURL.of($0) ?? $0) }
         upload = options.upload

@@ -60,6 +60,12 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// HTTP statuses, 400…599, that are tried again like 503: a busy network of caches may answer
     /// 403.
     public var retryStatus: [Int] = []
+    /// An answer of 400…599 that would end the transfer completes it: its body, bounded by
+    /// `maxSize`, is the file, and ``Transfer/response`` has its status and header fields. Bytes
+    /// held of the file are given up for it, and the page is compared with no checksum. Statuses
+    /// that are tried again complete the transfer once `retries` are used up. With `mirrors` no
+    /// page is delivered. URLSession does so always, and curl without `--fail`.
+    public var deliversErrorPages: Bool = false
     /// No bytes for this many seconds end an attempt, never the transfer. More than 0, and finite.
     public var stallTimeout: Double = 60
     /// Preferences stop to count when they have kept the transfer waiting for this many seconds, or

@@ -63,7 +63,7 @@ import Testing
     @Test(
         arguments: partialRows + wholeRows + statuslessRows + pageRows + lesserRows + wholePartRows
             + mirrorRows
-            + asideRows + nameRows + otherRows + fileRows) func row(row: Row)
+            + asideRows + nameRows + otherRows + fileRows + errorPageRows) func row(row: Row)
     {
         let judgement = judge(row.ask, row.head, pinned: row.pinned)
         #expect(judgement.decision == row.decision)
