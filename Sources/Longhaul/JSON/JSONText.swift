@@ -74,7 +74,7 @@ package struct JSONText {
 
     mutating func string(_ string: String) {
         separate()
-        appendQuoted(string)
+        JSONQuote.append(string, to: &bytes)
     }
 
     /// A number, `true`, `false`, `null`, or compact JSON.
@@ -103,37 +103,5 @@ package struct JSONText {
 
     private mutating func append(_ text: String) {
         bytes += text.utf8
-    }
-
-    private mutating func appendQuoted(_ string: String) {
-        bytes.append(UInt8(ascii: "\""))
-        let isPlain = string.utf8.allSatisfy {
-            $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
-        }
-        if isPlain {
-            bytes += string.utf8
-        } else {
-            for scalar in string.unicodeScalars { appendEscaping(scalar) }
-        }
-        bytes.append(UInt8(ascii: "\""))
-    }
-
-    private mutating func appendEscaping(_ scalar: Unicode.Scalar) {
-        switch scalar {
-        case "\"": append("\\\"")
-        case "\\": append("\\\\")
-        case "\n": append("\\n")
-        case "\r": append("\\r")
-        case "\t": append("\\t")
-        case " "..."~": bytes.append(UInt8(scalar.value))
-        default:
-            let character = String(scalar)
-            if TerminalText.shown(character) == character { return append(character) }
-            // RFC 8259 §7: beyond the basic plane, a surrogate pair.
-            for unit in character.utf16 {
-                let digits = String(unit, radix: 16)
-                append("\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits)
-            }
-        }
     }
 }

@@ -1,4 +1,4 @@
-internal import LonghaulCore
+package import LonghaulCore
 
 extension JSONScanner {
     /// The value of a field of a request. Printed header fields, an array of names, are none.
@@ -38,6 +38,23 @@ extension JSONScanner {
             }
             return .texts(texts)
         case .json: return .text(try raw())
+        }
+    }
+}
+
+extension JSONProblem {
+    /// Runs a reader of JSON. What is wrong in the text becomes a usage error.
+    package static func asUsage<Value>(
+        _ read: () throws -> Value
+    ) throws(LonghaulError) -> Value {
+        do {
+            return try read()
+        } catch let problem as JSONProblem {
+            throw .usage(TerminalText.shown(problem.description))
+        } catch let error as LonghaulError {
+            throw error
+        } catch {
+            throw .usage("\(error)")
         }
     }
 }

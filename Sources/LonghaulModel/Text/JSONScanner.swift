@@ -310,9 +310,7 @@ package struct JSONScanner {
             try object { key, scanner in
                 copy.append(separator)
                 separator = UInt8(ascii: ",")
-                var name = JSONText()
-                name.value(key)
-                copy += name.bytes
+                JSONQuote.append(key, to: &copy)
                 copy.append(UInt8(ascii: ":"))
                 try scanner.copyValue(to: &copy)
             }
@@ -328,9 +326,7 @@ package struct JSONScanner {
             if separator == UInt8(ascii: "[") { copy.append(separator) }
             copy.append(UInt8(ascii: "]"))
         case UInt8(ascii: "\""):
-            var value = JSONText()
-            value.value(try string())
-            copy += value.bytes
+            JSONQuote.append(try string(), to: &copy)
         case UInt8(ascii: "t"), UInt8(ascii: "f"):
             _ = try bool()
             copy += bytes[start..<offset]
@@ -355,21 +351,4 @@ package struct JSONProblem: Error, Hashable, CustomStringConvertible {
     package var byte: Int
 
     package var description: String { "\(message) at byte \(byte)" }
-}
-
-extension JSONProblem {
-    /// Runs a reader of JSON. What is wrong in the text becomes a usage error.
-    package static func asUsage<Value>(
-        _ read: () throws -> Value
-    ) throws(LonghaulError) -> Value {
-        do {
-            return try read()
-        } catch let problem as JSONProblem {
-            throw .usage(TerminalText.shown(problem.description))
-        } catch let error as LonghaulError {
-            throw error
-        } catch {
-            throw .usage("\(error)")
-        }
-    }
 }
