@@ -173,6 +173,9 @@ extension LonghaulError {
         public static let invalidRequest = Code(rawValue: "invalidRequest")
         /// The file to send was changed, replaced or removed after it was handed over.
         public static let sourceChanged = Code(rawValue: "sourceChanged")
+        /// The list of a bundle's files cannot be used: a line is broken, a name is unsafe, or a
+        /// signature is missing or wrong.
+        public static let invalidManifest = Code(rawValue: "invalidManifest")
         /// The transfer was cancelled, or one that it waits for (``TransferOptions/after``) did not
         /// complete.
         public static let cancelled = Code(rawValue: "cancelled")

@@ -350,5 +350,10 @@ package struct JSONProblem: Error, Hashable, CustomStringConvertible {
     /// Counted from 1.
     package var byte: Int
 
+    package init(message: String, byte: Int) {
+        self.message = message
+        self.byte = byte
+    }
+
     package var description: String { "\(message) at byte \(byte)" }
 }

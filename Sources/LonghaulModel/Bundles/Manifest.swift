@@ -1,0 +1,56 @@
+/// A file of a bundle.
+package struct ManifestFile: Hashable, Sendable {
+    /// Path in the bundle, checked: see `ManifestNames`.
+    package var path: String
+    package var url: String
+    package var size: Int64?
+    /// `nil` = the source has none: the file is proved by its size alone.
+    package var digest: Checksum?
+    /// Fields that the request needs beside the credential.
+    package var headers = HeaderFields()
+    /// The source's credential goes with the request.
+    package var sendsCredential: Bool
+    /// Name of the bytes in the layout: of the hub's cache the entity tag.
+    package var name: String?
+
+    package init(
+        path: String, url: String, size: Int64? = nil, digest: Checksum? = nil,
+        headers: HeaderFields = HeaderFields(), sendsCredential: Bool = false, name: String? = nil
+    ) {
+        self.path = path
+        self.url = url
+        self.size = size
+        self.digest = digest
+        self.headers = headers
+        self.sendsCredential = sendsCredential
+        self.name = name
+    }
+}
+
+/// The files of one version of a source.
+package struct Manifest: Hashable, Sendable {
+    /// Pins the version: a commit, a digest, or a text that changes with the list. Not empty, and
+    /// without characters that no file name has, but for a colon.
+    package var version: String
+    package var files: [ManifestFile]
+    /// Symbolic links and empty directories, which a bundle has none of.
+    package var passedOver = 0
+    /// To be made before the list is believed; `nil` = nobody has asked for one.
+    package var signature: SignatureCheck?
+    /// Facts that the layout needs.
+    package var layout = LayoutFacts.none
+
+    package init(version: String, files: [ManifestFile]) {
+        self.version = version
+        self.files = files
+    }
+}
+
+/// What a layout writes beside the files.
+package enum LayoutFacts: Hashable, Sendable {
+    case none
+    /// `trees/COMMIT.json`, by which the hub's own client knows that a snapshot is whole.
+    case hubTree([UInt8])
+    /// The image's manifest, to the byte.
+    case ociManifest([UInt8], mediaType: String)
+}
