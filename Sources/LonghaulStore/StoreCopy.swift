@@ -126,6 +126,15 @@ package enum StoreCopy {
                 last = try leaveOutCredentials(of: table, after: after, target)
             }
         }
+        let bundles = try target.all("SELECT id, settings FROM bundle") {
+            ($0[0] as Int64, $0.json(1) as BundleSettings?)
+        }
+        for (id, settings) in bundles {
+            guard var settings, settings.token != nil else { continue }
+            settings.token = nil
+            try target.run(
+                "UPDATE bundle SET settings = ?2 WHERE id = ?1", id, StoredJSON.encode(settings))
+        }
         try target.execute("COMMIT")
     }
 

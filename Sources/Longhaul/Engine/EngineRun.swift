@@ -108,9 +108,17 @@ public final class EngineRun: Sendable {
         let loop = current.withLock { $0.loop }
         Snapshots(queue.store, in: queue.directory).sweep()
         try? StreamedTransfers(queue).sweepReaders()
-        defer { notices.finish() }
+        let bundles = BundleThread(queue.directory)
+        bundles.startIfNeeded(queue)
+        defer {
+            bundles.stop()
+            notices.finish()
+        }
         return try loop.run(
-            holding: lock, conditions: ConditionsSource(queue), hosts: HostLauncher(queue))
+            holding: lock, conditions: ConditionsSource(queue), hosts: HostLauncher(queue)
+        ) { [queue] in
+            bundles.startIfNeeded(queue)
+        }
     }
 
     /// Continues with the remaining time and bytes.

@@ -1,4 +1,4 @@
-package import LonghaulCore
+internal import LonghaulCore
 
 extension JSONScanner {
     /// The value of a field of a request. Printed header fields, an array of names, are none.

@@ -31,6 +31,7 @@ struct Enqueue: ConsoleCommand {
     @Flag(help: "Record the transfers of a printed list that have ended, too.")
     var again = false
 
+    @OptionGroup var files: BundleFileOptions
     @OptionGroup var start: StartOptions
     @OptionGroup var request: RequestOptions
     @OptionGroup(title: "Output") var output: OutputOptions
@@ -43,7 +44,17 @@ struct Enqueue: ConsoleCommand {
     func perform(on console: Console) throws -> ExitStatus {
         let context = InputContext.current()
         _ = try start.isWanted()
-        let template = try request.template(context, try ConfigurationFile.read().defaults)
+        let defaults = try ConfigurationFile.read().defaults
+        if let source = try list.bundleSource(files) {
+            let bundle = BundleGet(
+                source: source, files: files, request: request, limits: EngineLimits(),
+                defaults: defaults)
+            let queue = try TransferQueue()
+            let name = try bundle.add(context, in: queue)
+            start.start(queue, on: console)
+            return try console.show([name], in: queue)
+        }
+        let template = try request.template(context, defaults)
         let lines = try list.lines()
         let source = list.source(template, lines, context, passesOverEnded: !again)
         let queue = try TransferQueue()

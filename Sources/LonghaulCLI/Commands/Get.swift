@@ -23,7 +23,9 @@ struct Get: ConsoleCommand {
             file are never written: where the server has changed it, or the digest is wrong, the \
             exit status is 1.
 
-            Existing files are skipped, and the others fetched.
+            Existing files are skipped, and the others fetched. In place of a URL stands the \
+            SOURCE of a set of files, as `hf:ORG/NAME`: see `bundle --help`. The same command \
+            again fetches what is missing or has changed.
 
             \(ExitStatus.help(endings))
             """)
@@ -47,6 +49,7 @@ struct Get: ConsoleCommand {
             valueName: "n"))
     var parallel: Int?
 
+    @OptionGroup var files: BundleFileOptions
     @OptionGroup var request: RequestOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
@@ -68,6 +71,14 @@ struct Get: ConsoleCommand {
         }
         let context = InputContext.current()
         let configuration = try ConfigurationFile.read()
+        if let source = try list.bundleSource(files) {
+            var limits = configuration.limits
+            if let parallel { limits.running = parallel }
+            return try BundleGet(
+                source: source, files: files, request: request, limits: limits,
+                defaults: configuration.defaults
+            ).perform(on: console)
+        }
         let template = try request.template(context, configuration.defaults)
         let source = list.source(template, try list.lines(), context)
         var requests: [TransferRequest] = []

@@ -21,10 +21,11 @@ enum ExitStatus: Int32, CaseIterable {
     /// The status of a refused command.
     init(_ error: LonghaulError) {
         switch error.code {
-        case .noSuchTransfer, .noSuchSession, .noSuchHost, .noSuchEvent, .noSuchTask:
+        case .noSuchTransfer, .noSuchSession, .noSuchHost, .noSuchEvent, .noSuchTask,
+            .noSuchBundle:
             self = .noSuchTransfer
         case .conflict, .destinationExists, .permission, .noSpace, .tooLarge, .notPermitted,
-            .sourceChanged, .tooManyPendingTaskRequests, .unavailable, .unauthorized:
+            .sourceChanged, .tooManyPendingTaskRequests, .unavailable, .unauthorized, .invalidManifest:
             self = .refused
         case .invalidRequest, .unsupported: self = .usage
         case .storeUnavailable: self = .storeUnavailable
@@ -84,7 +85,7 @@ extension ExitStatus {
         case .transferFailed: "a named transfer failed or was cancelled"
         case .internalError: "internal error"
         case .timedOut: "the time given with --timeout ran out"
-        case .noSuchTransfer: "no such transfer, session, host, event or task"
+        case .noSuchTransfer: "no such transfer, bundle, session, host, event or task"
         case .refused: "refused: conflict, limit reached, not permitted"
         case .usage: "usage error; nothing was recorded"
         case .storeUnavailable: "the store cannot be opened or created"

@@ -23,6 +23,18 @@ struct ListOptions: ParsableArguments {
         }
     }
 
+    /// The one argument, if it is the source of a bundle.
+    func bundleSource(_ files: BundleFileOptions) throws(LonghaulError) -> String? {
+        guard let source = urls.first(where: BundleSource.isSource) else {
+            if files.isEmpty { return nil }
+            throw .usage("--include, --exclude and --platform are for sets of files (hf:, sums:)")
+        }
+        if urls.count > 1 || input != nil {
+            throw .usage("a set of files stands alone; give the URLs to another command")
+        }
+        return source
+    }
+
     /// Checks a command whose `-o` names a file.
     func check(_ place: PlaceOptions) throws {
         if place.output != nil, urls.contains("-") || input != nil || urls.count > 1 {

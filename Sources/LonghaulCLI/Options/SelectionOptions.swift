@@ -68,6 +68,10 @@ enum Candidates {
         .custom { _, _, _ in (try? TransferQueue().jobs.all().map(\.name)) ?? [] }
     }
 
+    static var bundles: CompletionKind {
+        .custom { _, _, _ in (try? TransferQueue().bundles.all().map(\.name)) ?? [] }
+    }
+
     /// Programs of the PATH; zsh and fish have no `compgen`.
     static var programs: CompletionKind {
         .custom { _, _, _ in

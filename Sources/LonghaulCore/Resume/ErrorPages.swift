@@ -1,4 +1,4 @@
-package import LonghaulModel
+internal import LonghaulModel
 
 /// Decides which errors of a server deliver their page as the file
 /// (``TransferOptions/deliversErrorPages``).

@@ -59,9 +59,12 @@ package final class EngineLoop: Sendable {
     }
 
     /// Runs on the calling thread until a stop condition holds. `lock` is held for all of it.
+    ///
+    /// - Parameter onWake: Called, on the engine's thread, when another connection may have changed
+    ///   the store.
     package func run(
         holding lock: EngineLock, conditions: any ConditionsPort,
-        hosts: any HostPort = NoHosts()
+        hosts: any HostPort = NoHosts(), onWake: @escaping @Sendable () -> Void = {}
     ) throws(LonghaulError) -> EngineReport {
         let started = SystemClock.now()
         try store.keepTemporariesInMemory()
@@ -117,7 +120,7 @@ package final class EngineLoop: Sendable {
             copy: DailyCopy(of: store, now: started.monotonic))
         life.limitRate(to: try store.settings.rateLimit())
         life.begin()
-        let reason = try turns(of: engine, since: started, conditions, &life)
+        let reason = try turns(of: engine, since: started, conditions, onWake, &life)
         settleDisk(workers)
         try store.lease.release(epoch)
         life.end(reason)
@@ -203,7 +206,7 @@ package final class EngineLoop: Sendable {
 
     private func turns(
         of engine: Engine, since started: Moment, _ conditions: any ConditionsPort,
-        _ life: inout EngineLife
+        _ onWake: () -> Void, _ life: inout EngineLife
     ) throws(LonghaulError) -> EngineReport.StoppedBy {
         var watch = StopCheck(stopConditions: stopConditions, started: started.monotonic)
         var version = try store.dataVersion()
@@ -221,6 +224,7 @@ package final class EngineLoop: Sendable {
             }
             if inputs.contains(where: \.isWake) {
                 life.limitRate(to: try store.settings.rateLimit())
+                onWake()
             }
             journal?.turn(inputs.count, active: engine.activeCount)
             let outcome = try engine.turn(inputs, now: now)

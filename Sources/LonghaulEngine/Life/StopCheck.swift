@@ -48,7 +48,8 @@ struct StopCheck {
         if let seconds = stopConditions.exitWhenIdle {
             if outcome.isDrained, outcome.nextReady == nil, !outcome.waitsForConditions,
                 !outcome.hosts.hasPendingTasks,
-                !isHostDue(outcome, within: hostWaitedForSeconds, now: now)
+                !isHostDue(outcome, within: hostWaitedForSeconds, now: now),
+                try !isBundleDue(store)
             {
                 // Fulfilled, as far as possible. Work that came since the turn is seen by the next
                 // one, which always precedes the engine's end.
@@ -77,7 +78,7 @@ struct StopCheck {
     private mutating func isDrained(
         _ engine: Engine, _ outcome: TurnOutcome, _ store: Store, now: Moment
     ) throws(LonghaulError) -> Bool {
-        guard outcome.isDrained else { return false }
+        guard outcome.isDrained, try !store.bundleWork.isAnyDue() else { return false }
         if isHostDue(outcome, within: hostDueSeconds, now: now) { return false }
         guard let next = outcome.nextReady else { return true }
         if let seconds = stopConditions.maxSeconds {
@@ -93,6 +94,12 @@ struct StopCheck {
     private func isHostDue(_ outcome: TurnOutcome, within seconds: Double, now: Moment) -> Bool {
         if outcome.hosts.isBusy { return true }
         return outcome.hosts.nextLaunch.map { $0 - now.wall <= seconds } ?? false
+    }
+
+    /// A bundle has work that is not a transfer yet, or is checked again by itself.
+    private func isBundleDue(_ store: Store) throws(LonghaulError) -> Bool {
+        if try store.bundleWork.isAnyDue() { return true }
+        return try store.bundleWork.nextCheck() != nil
     }
 
     private mutating func haveEnded(

@@ -187,6 +187,8 @@ extension LonghaulError {
         public static let noSuchSession = Code(rawValue: "noSuchSession")
         /// No host has this name.
         public static let noSuchHost = Code(rawValue: "noSuchHost")
+        /// There is no such bundle.
+        public static let noSuchBundle = Code(rawValue: "noSuchBundle")
         /// No task request has this identifier.
         public static let noSuchTask = Code(rawValue: "noSuchTask")
         /// The host does not permit the task's identifier (`BGTaskScheduler.Error.notPermitted`).

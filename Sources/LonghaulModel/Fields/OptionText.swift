@@ -261,7 +261,7 @@ package enum OptionText {
     }
 
     /// A value of a type with few of them.
-    static func choice<Value: RawRepresentable & CaseIterable>(
+    package static func choice<Value: RawRepresentable & CaseIterable>(
         _ text: String, _ name: String
     ) throws(LonghaulError) -> Value where Value.RawValue == String {
         if let value = Value(rawValue: text) ?? Value(rawValue: text.uppercased()) { return value }

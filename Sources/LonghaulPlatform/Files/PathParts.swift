@@ -45,7 +45,7 @@ package enum PathParts {
     }
 
     /// Without the slashes at its end; `/` stays.
-    static func withoutSlashes(_ path: String) -> String {
+    package static func withoutSlashes(_ path: String) -> String {
         var bytes = path.utf8[...]
         while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
         return String(Substring(bytes))

@@ -35,8 +35,12 @@ struct EventRow: BatchedRow {
     var transfer: TransferID
     var type: EventType
     var detail: String?
+    /// Nobody is to be notified of it.
+    var isAcknowledged = false
 
-    enum Column: Int32, StoredColumn { case at, sessionID, transferID, type, detail }
+    enum Column: Int32, StoredColumn {
+        case at, sessionID, transferID, type, detail, acknowledgedAt
+    }
 
     static let insertion = RowInsertion<Column>([24, 6], into: "event")
 
@@ -46,5 +50,6 @@ struct EventRow: BatchedRow {
         row.bind(.transferID, transfer)
         row.bind(.type, type.rawValue)
         row.bind(.detail, detail)
+        row.bind(.acknowledgedAt, isAcknowledged ? at : nil)
     }
 }

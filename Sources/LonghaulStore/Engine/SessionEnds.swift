@@ -59,7 +59,7 @@ struct SessionEnds {
             'failed', coalesce(sum(n) FILTER (WHERE phase = 4), 0), \
             'cancelled', coalesce(sum(n) FILTER (WHERE phase = 5), 0)) \
             FROM tally WHERE sessionID = s.id) FROM session s \
-            WHERE s.id = ?1 AND (s.name <> ?4 OR s.host IS NOT NULL) \
+            WHERE s.id = ?1 AND s.quiet = 0 AND (s.name <> ?4 OR s.host IS NOT NULL) \
             AND NOT EXISTS (SELECT 1 FROM tally WHERE sessionID = s.id AND n > 0 \
             AND (phase = 0 OR pending = 1))
             """, session, now, EventType.sessionFinished.rawValue, TransferRequest.defaultSession)

@@ -33,6 +33,9 @@ package struct EventType: RawRepresentable, Hashable, Sendable {
     package static let transferBytesExpire = EventType(rawValue: "transferBytesExpire")
     package static let sessionFinished = EventType(rawValue: "sessionFinished")
     package static let hostChanged = EventType(rawValue: "hostChanged")
+    package static let bundleReady = EventType(rawValue: "bundleReady")
+    package static let bundleUpdated = EventType(rawValue: "bundleUpdated")
+    package static let bundleFailed = EventType(rawValue: "bundleFailed")
 }
 
 extension StoredEvent {

@@ -14,7 +14,8 @@ struct Migration: Sendable {
 
     var latest: Int { versions.count }
 
-    static let released = Migration(versions: [Version1.statements, Version2.statements])
+    static let released = Migration(
+        versions: [Version1.statements, Version2.statements, Version3.statements])
 
     // MARK: - The file's header
 

@@ -1,0 +1,265 @@
+internal import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulPlatform
+
+/// The files of a version on the disk: what is there already, what has to be fetched, what is put
+/// in place at the end.
+struct BundlePlaces {
+    private let bundle: StoredBundle
+    private let version: BundleVersion
+    private let store: Store
+    private let layout: BundleLayout
+
+    init(_ bundle: StoredBundle, _ version: BundleVersion, _ store: Store) {
+        self.bundle = bundle
+        self.version = version
+        self.store = store
+        layout = BundleLayout(bundle.layout, directory: bundle.directory, source: bundle.source)
+    }
+
+    func place(of file: BundleFile) -> String { layout.place(of: file.file, in: version.name) }
+
+    // MARK: - One file
+
+    /// Decides on a file that waits: it is here, can be copied, has to be fetched, or somebody has
+    /// put another file in its place.
+    func decision(
+        on file: BundleFile, _ validator: inout RequestValidator
+    ) -> BundleWork.Change {
+        do throws(LonghaulError) {
+            let path = place(of: file)
+            if let found = PlacedFile.version(at: path) {
+                switch try standing(of: found, file, at: path) {
+                case .right:
+                    return .complete(file, stamp: found.text, size: found.size, isFetched: false)
+                case .replaceable: break
+                case .foreign: return .failed(file, Self.foreign(path))
+                }
+            } else if FileInspection.kind(at: path) != nil {
+                return .failed(file, Self.foreign(path))
+            }
+            if let copied = try copy(file, to: path) { return copied }
+            switch try validator.admit(request(for: file, path)) {
+            case .insert(let new): return .fetch(file, new)
+            case .skip: return .failed(file, Self.foreign(path))
+            }
+        } catch {
+            return .failed(file, error)
+        }
+    }
+
+    private enum Standing {
+        case right, replaceable, foreign
+    }
+
+    /// What the file in its place is: the right one, one that this bundle or a broken transfer has
+    /// left, or somebody's.
+    private func standing(
+        of found: SourceVersion, _ file: BundleFile, at path: String
+    ) throws(LonghaulError) -> Standing {
+        let isOurs = try isOurs(found, file)
+        let hasSize = file.file.size.map { $0 == found.size } ?? true
+        if hasSize, let digest = file.file.digest {
+            if try hashed({ () throws(SystemFailure) in try PlacedFile.has(digest, at: path) }) {
+                return .right
+            }
+        } else if hasSize, file.file.size != nil, !isOurs {
+            return .right
+        }
+        if isOurs || file.replaces || bundle.settings.overwrites || file.mismatches > 0 {
+            return .replaceable
+        }
+        return file.file.size.map { found.size < $0 } ?? false ? .replaceable : .foreign
+    }
+
+    /// The file is as this bundle has left it, in this version or the one that is ready. What is
+    /// named by its content is nobody else's.
+    private func isOurs(
+        _ found: SourceVersion, _ file: BundleFile
+    ) throws(LonghaulError) -> Bool {
+        if bundle.layout == .hfCache || bundle.layout == .oci { return true }
+        if file.stamp == found.text { return true }
+        guard bundle.layout == .plain else { return false }
+        return try store.bundleWork.present(file.file.path, of: bundle)?.stamp == found.text
+    }
+
+    private static func foreign(_ path: String) -> LonghaulError {
+        LonghaulError(
+            .destinationExists,
+            "\(path) was changed by somebody, or is somebody's; move it away, or replace it with"
+                + " `longhaul bundle verify --repair`")
+    }
+
+    /// Copies the bytes of a file with the same digest that any bundle has.
+    private func copy(
+        _ file: BundleFile, to path: String
+    ) throws(LonghaulError) -> BundleWork.Change? {
+        guard let digest = file.file.digest else { return nil }
+        for equal in try store.bundleWork.equals(of: file, in: version.id) {
+            guard let stamp = equal.file.stamp else { continue }
+            let source = BundlePlaces(equal.bundle, equal.version, store).place(of: equal.file)
+            // The place of a blob is the same for all files with its bytes.
+            if source == path { continue }
+            let isCopied = try hashed { () throws(SystemFailure) in
+                try PlacedFile.copy(source, stamp, to: path, expecting: digest)
+            }
+            if isCopied, let found = PlacedFile.version(at: path) {
+                return .complete(file, stamp: found.text, size: found.size, isFetched: false)
+            }
+        }
+        return nil
+    }
+
+    private func hashed(
+        _ body: () throws(SystemFailure) -> Bool
+    ) throws(LonghaulError) -> Bool {
+        do throws(SystemFailure) {
+            return try body()
+        } catch {
+            throw error.longhaulError()
+        }
+    }
+
+    private func request(
+        for file: BundleFile, _ path: String
+    ) throws(LonghaulError) -> TransferRequest {
+        var request = bundle.settings.request(file.file.url, to: path, session: bundle.session)
+        request.options.checksum = file.file.digest
+        request.expectedBytes = file.file.size
+        if let size = file.file.size { request.options.maxSize = size }
+        for field in file.file.headers.fields {
+            request.options.headers.append(name: field.name, value: field.value)
+        }
+        if file.file.sendsCredential {
+            try BundleCredential(bundle).apply(.source, to: &request)
+        }
+        return request
+    }
+
+    // MARK: - The whole version
+
+    /// Calls the body with all files, a page at a time.
+    private func forEachFile(
+        _ body: (BundleFile) throws(LonghaulError) -> Void
+    ) throws(LonghaulError) {
+        var last: Int64 = 0
+        while true {
+            let page = try store.bundles.files(of: version.id, after: last)
+            guard let end = page.last?.number else { return }
+            for file in page { try body(file) }
+            last = end
+        }
+    }
+
+    /// - Throws: `noSpace` where the disk has no room for the bytes that are missing.
+    func requireRoom() throws(LonghaulError) {
+        var missing: Int64 = 0
+        try forEachFile { file throws(LonghaulError) in
+            guard file.state == .waiting, let size = file.file.size else { return }
+            let present = PlacedFile.version(at: place(of: file))?.size ?? 0
+            missing = missing.addingClamped(max(0, size - present))
+        }
+        guard missing > 0, let free = try? DiskSpace.available(at: bundle.directory) else { return }
+        if free >= missing { return }
+        throw LonghaulError(
+            .noSpace,
+            "\(missing) bytes are missing, and the disk of \(bundle.directory) has room for \(free);"
+                + " free some, then run `longhaul bundle ensure \(bundle.name)`", retryable: true)
+    }
+
+    /// Makes the version current.
+    func finish(_ version: BundleVersion) throws(LonghaulError) {
+        var manifest = Manifest(version: version.name, files: [])
+        manifest.layout = LayoutFacts(stored: version.facts)
+        if bundle.layout == .hfCache {
+            try forEachFile { file throws(LonghaulError) in manifest.files.append(file.file) }
+        }
+        do throws(SystemFailure) {
+            for step in layout.finish(manifest) {
+                switch step {
+                case .write(let path, let bytes): try PlacedFile.write(bytes, to: path)
+                case .link(let path, let target): try PlacedFile.link(path, to: target)
+                }
+            }
+        } catch {
+            throw error.longhaulError()
+        }
+    }
+
+    /// Removes what ``finish(_:)`` has made.
+    func undoFinish() throws(LonghaulError) {
+        var manifest = Manifest(version: version.name, files: [])
+        manifest.layout = LayoutFacts(stored: version.facts)
+        if bundle.layout == .hfCache {
+            try forEachFile { file throws(LonghaulError) in manifest.files.append(file.file) }
+        }
+        for step in layout.finish(manifest).reversed() {
+            switch step {
+            case .write(let path, _):
+                PlacedFile.remove(
+                    path, PlacedFile.version(at: path)?.text, upTo: bundle.directory)
+            case .link(let path, _): PlacedFile.removeLink(path, upTo: bundle.directory)
+            }
+        }
+    }
+
+    /// What is wrong with a complete file; `nil` = nothing was found.
+    ///
+    /// - Parameter readsAll: Its bytes are compared, too.
+    func problem(of file: BundleFile, readsAll: Bool) -> BundleProblem.Kind? {
+        let path = place(of: file)
+        guard let found = PlacedFile.version(at: path) else {
+            return FileInspection.kind(at: path) == nil ? .missing : .unreadable
+        }
+        if let size = file.file.size, size != found.size { return .size }
+        guard readsAll, let digest = file.file.digest else { return nil }
+        guard let isRight = try? PlacedFile.has(digest, at: path) else { return .unreadable }
+        return isRight ? nil : .digest
+    }
+
+    /// Deletes the files of this version that nobody has changed, except those of the version that
+    /// stays.
+    func deleteFiles(besides kept: BundleVersion?) throws(LonghaulError) {
+        // Blobs may belong to other versions, and to other programs.
+        if let kept, bundle.layout == .hfCache || bundle.layout == .oci, kept.id != version.id {
+            return
+        }
+        try forEachFile { file throws(LonghaulError) in
+            if bundle.layout == .plain, let kept,
+                try store.bundles.file(file.file.path, of: kept.id) != nil
+            {
+                return
+            }
+            PlacedFile.remove(place(of: file), file.stamp, upTo: bundle.directory)
+        }
+    }
+}
+
+extension LayoutFacts {
+    private static let hubMark = "hub\n"
+    private static let ociMark = "oci\n"
+
+    /// The text that ``init(stored:)`` reads; `nil` = there are no facts.
+    var stored: String? {
+        switch self {
+        case .none: nil
+        case .hubTree(let bytes): Self.hubMark + String(decoding: bytes, as: UTF8.self)
+        case .ociManifest(let bytes, let mediaType):
+            Self.ociMark + mediaType + "\n" + String(decoding: bytes, as: UTF8.self)
+        }
+    }
+
+    init(stored text: String?) {
+        self = .none
+        guard let text else { return }
+        if text.hasPrefix(Self.hubMark) {
+            self = .hubTree(Array(text.utf8.dropFirst(Self.hubMark.utf8.count)))
+        } else if text.hasPrefix(Self.ociMark) {
+            let parts = text.split(
+                separator: "\n", maxSplits: 2, omittingEmptySubsequences: false)
+            if parts.count == 3 {
+                self = .ociManifest(Array(parts[2].utf8), mediaType: String(parts[1]))
+            }
+        }
+    }
+}

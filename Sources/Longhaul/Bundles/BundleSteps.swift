@@ -1,0 +1,255 @@
+internal import LonghaulCore
+internal import LonghaulStore
+internal import LonghaulPlatform
+
+/// Files of one version that transfers fetch at a time: rows are recorded for this window only.
+private let bundleWindow = 512
+/// Files that one transaction changes.
+private let bundleBatch = 128
+/// Fetches of a file whose digest is wrong.
+private let fetchesOfWrongFile = 2
+
+/// What the process of the engine does for bundles: it asks sources for their manifests, records
+/// transfers for the files, and finishes versions. Every step begins and ends with rows, so that
+/// the next engine continues after a crash.
+struct BundleSteps {
+    private let queue: TransferQueue
+    /// Checks under way, by bundle. Those of an engine that has ended begin again.
+    private var checks: [Int64: ManifestCheck] = [:]
+    /// Versions whose files had gone from the server: their manifests were asked for once more.
+    private var asked: Set<Int64> = []
+    /// Versions for which the disk has room.
+    private var roomy: Set<Int64> = []
+
+    private var work: BundleWork { queue.store.bundleWork }
+
+    init(_ queue: TransferQueue) {
+        self.queue = queue
+    }
+
+    /// Does what can be done now.
+    ///
+    /// - Returns: When to look again even if nothing happens; `nil` = only then.
+    /// - Throws: `LonghaulError` `storeUnavailable`; another call tries again.
+    mutating func run() throws(LonghaulError) -> Timestamp? {
+        let open = try work.open(now: queue.now)
+        for id in checks.keys where !open.contains(where: { $0.id == id && $0.phase == .checking })
+        {
+            checks.removeValue(forKey: id)?.end()
+        }
+        for bundle in open {
+            do throws(LonghaulError) {
+                try advance(bundle)
+            } catch {
+                if error.code == .storeUnavailable { throw error }
+                try fail(bundle, error)
+            }
+        }
+        return try work.nextCheck()
+    }
+
+    private mutating func advance(_ bundle: StoredBundle) throws(LonghaulError) {
+        switch bundle.phase {
+        case .idle: try work.beginCheck(bundle.id)
+        case .checking: try check(bundle)
+        case .fetching: try fetch(bundle)
+        }
+    }
+
+    private mutating func fail(
+        _ bundle: StoredBundle, _ error: LonghaulError
+    ) throws(LonghaulError) {
+        checks.removeValue(forKey: bundle.id)?.end()
+        try work.fail(bundle, error, nextCheck: nextCheck(of: bundle), now: queue.now)
+        WakeChannel.poke(queue.directory)
+    }
+
+    /// The moment is chosen once for each machine and bundle, so that many machines spread.
+    private func nextCheck(of bundle: StoredBundle) -> Timestamp? {
+        bundle.settings.every.map { queue.now + $0 * Double.random(in: 0.9...1) }
+    }
+
+    // MARK: - The manifest
+
+    private mutating func check(_ bundle: StoredBundle) throws(LonghaulError) {
+        var check: ManifestCheck
+        if let known = checks[bundle.id] {
+            check = known
+        } else {
+            check = try ManifestCheck(queue, bundle)
+        }
+        let whole = try check.advance()
+        guard var manifest = whole else {
+            checks[bundle.id] = check
+            return
+        }
+        checks[bundle.id] = nil
+        let globs = try GlobSet(
+            include: bundle.settings.include, exclude: bundle.settings.exclude)
+        manifest.files.removeAll { !globs.selects($0.path) }
+        if manifest.files.isEmpty {
+            throw LonghaulError(
+                .invalidManifest, "the source has no file that the patterns select")
+        }
+        try ManifestNames.check(
+            manifest.files, foldsCase: PlacedFile.foldsCase(in: bundle.directory))
+        var signedBy: String?
+        if let key = bundle.settings.signedBy {
+            guard let signature = manifest.signature else {
+                throw LonghaulError(.invalidManifest, "the list has no signature")
+            }
+            try SignatureProgram.check(signature, key: key, in: queue.directory)
+            signedBy = key
+        }
+        try work.record(
+            manifest, manifest.layout.stored, signedBy: signedBy, of: bundle.id,
+            nextCheck: nextCheck(of: bundle), now: queue.now)
+    }
+
+    // MARK: - The files
+
+    private mutating func fetch(_ bundle: StoredBundle) throws(LonghaulError) {
+        guard let version = bundle.target else {
+            return try fail(
+                bundle, LonghaulError(.internal, "the bundle has no version to fetch"))
+        }
+        let files = BundlePlaces(bundle, version, queue.store)
+        try settle(bundle, version, files)
+        if !roomy.contains(version.id) {
+            try files.requireRoom()
+            roomy.insert(version.id)
+        }
+        try fill(bundle, version, files)
+        if try work.isUnderWay(version.id) { return }
+        try end(bundle, version.id, files)
+    }
+
+    /// Records how transfers have ended.
+    private func settle(
+        _ bundle: StoredBundle, _ version: BundleVersion, _ files: BundlePlaces
+    ) throws(LonghaulError) {
+        let changes = try work.ended(version.id, now: queue.now).map { file, transfer in
+            outcome(of: file, transfer, files)
+        }
+        try apply(changes, bundle, version)
+    }
+
+    private func outcome(
+        of file: BundleFile, _ transfer: Transfer?, _ files: BundlePlaces
+    ) -> BundleWork.Change {
+        guard let transfer else { return .again(file, isWrong: false) }
+        let isLast = file.mismatches + 1 >= fetchesOfWrongFile
+        switch transfer.state {
+        case .completed:
+            guard let found = PlacedFile.version(at: files.place(of: file)) else {
+                return .again(file, isWrong: false)
+            }
+            if let size = file.file.size, size != found.size {
+                if !isLast { return .again(file, isWrong: true) }
+                return .failed(
+                    file,
+                    LonghaulError(
+                        .checksumMismatch,
+                        "the server sent \(found.size) bytes; the list says \(size)"))
+            }
+            return .complete(file, stamp: found.text, size: found.size, isFetched: true)
+        case .waiting, .running, .paused, .failed, .cancelled:
+            let error =
+                transfer.error
+                ?? LonghaulError(.cancelled, "its transfer was cancelled", retryable: true)
+            if error.code == .checksumMismatch, !isLast { return .again(file, isWrong: true) }
+            return .failed(file, error)
+        }
+    }
+
+    /// Records transfers for files that wait, as many as the window has room for.
+    private func fill(
+        _ bundle: StoredBundle, _ version: BundleVersion, _ files: BundlePlaces
+    ) throws(LonghaulError) {
+        var validator = RequestValidator()
+        var last: Int64 = 0
+        let window = bundle.source.filesAtOnce ?? bundleWindow
+        while true {
+            let next = try work.next(
+                of: bundle, version.id, after: last, limit: min(window, bundleBatch + window)
+            )
+            .prefix(bundleBatch)
+            guard let end = next.last?.number else { return }
+            last = end
+            var begun: Set<Checksum> = []
+            var changes: [BundleWork.Change] = []
+            for file in next {
+                if let digest = file.file.digest, begun.contains(digest) { continue }
+                let change = files.decision(on: file, &validator)
+                if case .fetch = change, let digest = file.file.digest { begun.insert(digest) }
+                changes.append(change)
+            }
+            try apply(changes, bundle, version)
+        }
+    }
+
+    private func apply(
+        _ changes: [BundleWork.Change], _ bundle: StoredBundle, _ version: BundleVersion
+    ) throws(LonghaulError) {
+        if changes.isEmpty { return }
+        let parts: [OrphanedPart]
+        do {
+            parts = try work.apply(changes, of: bundle, version.id, now: queue.now)
+        } catch {
+            throw error as? LonghaulError ?? LonghaulError(.internal, "\(error)")
+        }
+        try? queue.store.wants.forget(parts.filter { PartFile.discard($0) })
+        WakeChannel.poke(queue.directory)
+    }
+
+    /// No file waits or is under way.
+    private mutating func end(
+        _ bundle: StoredBundle, _ id: Int64, _ files: BundlePlaces
+    ) throws(LonghaulError) {
+        guard let bundle = try work.open(now: queue.now).first(where: { $0.id == bundle.id }),
+            let version = bundle.target, version.id == id, bundle.phase == .fetching
+        else { return }
+        roomy.remove(id)
+        guard version.isDone else { return try endWithout(version, bundle) }
+        try files.finish(version)
+        try work.finish(version, of: bundle, now: queue.now)
+        asked.remove(id)
+        WakeChannel.poke(queue.directory)
+        try dropOld(bundle, version)
+    }
+
+    /// Some files have failed. Files that are gone may have gone with their version: the source is
+    /// asked once more.
+    private mutating func endWithout(
+        _ version: BundleVersion, _ bundle: StoredBundle
+    ) throws(LonghaulError) {
+        let failed = try queue.store.bundles.failedFiles(of: version.id, limit: 1_000)
+        let areGone = failed.contains { $0.error?.code == .notFound }
+        if areGone, asked.insert(version.id).inserted {
+            return try queue.store.bundles.check(bundle.name)
+        }
+        asked.remove(version.id)
+        guard let first = failed.first else { return }
+        var error = first.error ?? LonghaulError(.internal, "a file failed")
+        error.transferID = nil
+        let others = version.failed > 1 ? " (and \(version.failed - 1) more files)" : ""
+        error.message = "\(first.file.path): \(error.message)\(others)"
+        try fail(bundle, error)
+    }
+
+    /// Deletes versions that nothing uses any more.
+    private func dropOld(
+        _ bundle: StoredBundle, _ ready: BundleVersion
+    ) throws(LonghaulError) {
+        var present = bundle
+        present.ready = ready
+        let unused = try work.unused(of: present) { pid, start in
+            ProcessIdentity(pid: pid, startTicks: UInt64(clamping: start)).isAlive
+        }
+        let kept = bundle.layout == .versions ? bundle.settings.keep : 0
+        for version in unused.dropLast(kept) {
+            try BundlePlaces(present, version, queue.store).deleteFiles(besides: ready)
+            try work.drop(version)
+        }
+    }
+}

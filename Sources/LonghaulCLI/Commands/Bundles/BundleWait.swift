@@ -1,0 +1,176 @@
+import Longhaul
+import LonghaulPlatform
+
+/// Waits for bundles while an engine works on them: the one that runs, or else one in this process.
+struct BundleWait {
+    static let endings: [ExitStatus] = [
+        .done, .transferFailed, .noSuchTransfer, .refused, .usage, .storeUnavailable, .interrupted,
+    ]
+
+    private let queue: TransferQueue
+    private let names: [String]
+    private let seconds: Double?
+    var limits = EngineLimits()
+    /// Only the version is asked for.
+    var isCheck = false
+    var printsResults = true
+
+    /// - Parameter seconds: The longest wait; `nil` = without a bound.
+    init(_ queue: TransferQueue, _ names: [String], seconds: Double?) {
+        self.queue = queue
+        self.names = names
+        self.seconds = seconds
+    }
+
+    private enum Ending {
+        case done, timedOut
+        case signalled(Int32)
+    }
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let engine = OwnEngine(queue, limits)
+        defer { engine.leave() }
+        let display = ProgressDisplay.standard(console, count: Limits.watchedPerRead)
+        let ending = try wait(engine, display, console)
+        display.clear()
+        switch ending {
+        case .done: return try printResults(on: console)
+        case .timedOut:
+            console.complain("longhaul: the time is over")
+            return .timedOut
+        case .signalled(Signals.hangUp):
+            engine.leave()
+            StartOptions.startAfterHangUp(queue, on: console)
+        case .signalled(let signal):
+            if signal != Signals.interrupt {
+                engine.leave()
+                OwnProcess.end(by: signal)
+            }
+            for name in try underWay().map(\.name) {
+                try queue.bundles.pause(name)
+                console.complain(
+                    "longhaul: \(name) is paused; resume with: longhaul bundle resume \(name)")
+            }
+            return .interrupted
+        }
+    }
+
+    private func underWay() throws -> [BundleRecord] {
+        try names.map { try queue.bundles.find($0) }.filter(\.isUnderWay)
+    }
+
+    private func wait(
+        _ engine: OwnEngine, _ display: ProgressDisplay, _ console: Console
+    ) throws -> Ending {
+        let changes = StoreChanges(of: queue)
+        let end = seconds.map { SystemClock.now().monotonic + $0 }
+        while true {
+            if let signal = Signals.received { return .signalled(signal) }
+            if Signals.takeSuspension() {
+                engine.leave()
+                display.clear()
+                OwnProcess.suspend()
+            }
+            let left = try underWay()
+            if left.isEmpty { return .done }
+            let now = SystemClock.now().monotonic
+            if let end, now >= end { return .timedOut }
+            if display.isDue(at: now) { display.show(left) }
+            try engine.startIfNoneRuns()
+            try console.flush()
+            changes.wait(timeout: min(display.tickSeconds, end.map { $0 - now } ?? .infinity))
+        }
+    }
+
+    private func printResults(on console: Console) throws -> ExitStatus {
+        var status = ExitStatus.done
+        for name in names {
+            let bundle = try queue.bundles.find(name)
+            let failure = isCheck ? bundle.error : bundle.failure
+            if let failure {
+                status = failure.code == .invalidManifest ? .refused : .transferFailed
+                if !console.isJSON { try console.refuse(failure) }
+            }
+            if console.isJSON {
+                try console.line { json in
+                    if isCheck {
+                        json.value(BundleVersions(bundle))
+                    } else {
+                        json.value(bundle)
+                    }
+                }
+            } else if isCheck, failure == nil {
+                try console.line(BundleText(time: .current()).versions(bundle))
+            } else if printsResults, failure == nil {
+                try console.line(path: try queue.bundles.path(name, file: nil))
+            }
+        }
+        return status
+    }
+}
+
+extension BundleRecord {
+    /// Why it is not whole.
+    var failure: LonghaulError? {
+        if let error { return error }
+        if version != nil { return nil }
+        return LonghaulError(.cancelled, "the bundle \(name) was cancelled")
+    }
+}
+
+extension ProgressDisplay {
+    /// Shows the transfers of bundles that move, and how much is left.
+    func show(_ bundles: [BundleRecord]) {
+        let running = bundles.flatMap(\.running).filter { $0.state == .running }
+        var totals = ProgressView.Totals()
+        totals.running = running.count
+        totals.rate = running.reduce(0) { $0 + ($1.bytesPerSecond ?? 0) }
+        totals.total = 0
+        for bundle in bundles {
+            let files = bundle.files
+            totals.completed += files.complete
+            totals.failed += files.failed
+            totals.waiting += max(0, files.total - files.complete - files.failed)
+            totals.done = totals.done.addingClamped(bundle.bytesDone)
+            totals.total = totals.total?.addingClamped(bundle.bytesTotal ?? 0)
+        }
+        totals.waiting = max(0, totals.waiting - totals.running)
+        show(running, totals)
+    }
+}
+
+/// An engine in this process for as long as no other one runs.
+final class OwnEngine {
+    private let queue: TransferQueue
+    private let limits: EngineLimits
+    private var thread: EngineThread?
+
+    init(_ queue: TransferQueue, _ limits: EngineLimits) {
+        self.queue = queue
+        self.limits = limits
+    }
+
+    /// - Throws: the failure of an engine that ran here.
+    func startIfNoneRuns() throws {
+        if let thread {
+            if !thread.hasEnded { return }
+            self.thread = nil
+            if let failure = thread.failure { throw failure }
+        }
+        if queue.isEngineRunning { return }
+        var options = EngineOptions(mode: .get)
+        options.limits = limits
+        let thread = EngineThread(EngineRun(queue: queue, options: options)) {}
+        self.thread = thread
+        thread.start()
+    }
+
+    /// Lets it checkpoint everything and leave.
+    func leave() {
+        guard let thread else { return }
+        thread.stop()
+        let end = SystemClock.now().monotonic + EngineOptions.leavingSeconds
+        while !thread.hasEnded, SystemClock.now().monotonic < end { ThreadSleep.seconds(0.01) }
+        self.thread = nil
+    }
+}

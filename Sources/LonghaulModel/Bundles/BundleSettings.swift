@@ -1,0 +1,107 @@
+/// When the files of a bundle are fetched (BackgroundAssets' download policies).
+public enum BundlePolicy: String, Codable, Sendable, CaseIterable {
+    /// At once. The default.
+    case essential
+    /// The engine picks the moment.
+    case prefetch
+    /// Only the manifest, until the bundle is ensured.
+    case onDemand = "on-demand"
+}
+
+/// The state of a bundle, derived from its row.
+public enum BundleState: String, Codable, Sendable, CaseIterable {
+    /// No version is here, and none is being fetched.
+    case absent
+    /// The source is being asked for its manifest.
+    case checking
+    /// Files are being fetched.
+    case fetching
+    /// Every file of a version is durable under its name.
+    case ready
+    /// Ready, and the source has a newer version.
+    case outdated
+    /// The last attempt failed, and no version is ready.
+    case failed
+    /// A client has paused the bundle.
+    case paused
+}
+
+/// What was asked for a bundle, besides its name, source and directory. Stored as one JSON text.
+package struct BundleSettings: Hashable, Codable, Sendable {
+    /// Globs of the files that are fetched; empty = all.
+    package var include: [String] = []
+    /// Globs of the files that are not fetched. They precede ``include``.
+    package var exclude: [String] = []
+    package var policy = BundlePolicy.essential
+    /// Seconds from one look for a newer version to the next; `nil` = only when asked to.
+    package var every: Double?
+    /// Old versions that stay, in the layout `versions`.
+    package var keep = 1
+    /// Absolute path of the key that has to have signed the list.
+    package var signedBy: String?
+    /// The events of single files are recorded, too.
+    package var fileEvents = false
+    /// Files that somebody has changed are replaced.
+    package var overwrites = false
+    /// The secret of the source, sent to the source's origin alone; `nil` = none, or in
+    /// ``tokenFile``.
+    package var token: String?
+    /// Absolute path of a file with the token, which is read when it is needed.
+    package var tokenFile: String?
+
+    /// The options of each transfer.
+    package var options = TransferOptions()
+    package var priority = Priority.normal
+    package var windows: String?
+    package var timeZone: String?
+    package var requires: [String] = []
+    /// `nil` = the default of the transfers.
+    package var prefers: [String]?
+    /// Seconds; see ``Deadline``.
+    package var deadline = Deadline.defaultSeconds
+
+    package init() {}
+}
+
+extension BundleSettings {
+    /// Keeps the parts of a request that its transfers have in common.
+    package mutating func adopt(_ request: TransferRequest) {
+        options = request.options
+        priority = request.priority
+        windows = request.schedule.windows.map { "\($0)" }
+        timeZone = request.schedule.windows?.timeZone
+        requires = request.schedule.requires.names
+        prefers = request.schedule.prefers?.names
+        if case .after(let seconds) = request.deadline { deadline = seconds }
+    }
+
+    /// A request of the bundle's session.
+    package func request(_ url: String, to path: String, session: String) -> TransferRequest {
+        var request = TransferRequest(url: url, destination: .file(path))
+        request.session = session
+        request.options = options
+        request.options.ifExists = .overwrite
+        request.priority = priority
+        request.isDiscretionary = policy == .prefetch
+        request.schedule.windows = windows.flatMap { TimeWindows(parsing: $0) }
+        request.schedule.windows?.timeZone = timeZone
+        request.schedule.requires = Self.needs(requires)
+        request.schedule.prefers = prefers.map(Self.needs)
+        request.deadline = .after(seconds: deadline)
+        return request
+    }
+
+    private static func needs(_ names: [String]) -> ConditionNeeds {
+        ConditionNeeds(parsing: names.joined(separator: ",")) ?? ConditionNeeds()
+    }
+
+    /// True if the files to fetch are the same for both.
+    package func selectsSame(as other: BundleSettings) -> Bool {
+        include == other.include && exclude == other.exclude && signedBy == other.signedBy
+    }
+}
+
+extension String {
+    /// The session of a bundle's transfers and events.
+    package static func session(ofBundle name: String) -> String { "bundle:" + name }
+}

@@ -1,0 +1,128 @@
+/// The third schema: bundles.
+enum Version3 {
+    static let statements: [String] = (tables + indexes).map(Migration.withoutComments)
+
+    private static let tables: [String] = [
+        """
+        -- Events of single transfers are recorded as acknowledged, and the end of the session is
+        -- not recorded: its programs are notified of the bundle.
+        ALTER TABLE session ADD COLUMN quiet INTEGER NOT NULL DEFAULT 0
+        """,
+        """
+        CREATE TABLE bundle (
+          -- Number by which other tables refer to the bundle.
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- Its name. Its session is bundle:NAME.
+          name TEXT NOT NULL UNIQUE,
+          -- JSON of BundleSource.
+          source TEXT NOT NULL,
+          -- Absolute path of the directory.
+          directory TEXT NOT NULL,
+          -- plain, versions, hf-cache, oci.
+          layout TEXT NOT NULL,
+          -- JSON of BundleSettings, the source's token included.
+          settings TEXT NOT NULL,
+          -- When it was added.
+          created INTEGER NOT NULL,
+          -- 0 idle, 1 the manifest is asked for, 2 files are fetched.
+          phase INTEGER NOT NULL DEFAULT 0,
+          -- Whether the files are fetched after a check. Clients set it, the engine clears it.
+          wanted INTEGER NOT NULL DEFAULT 0,
+          -- Clients write it.
+          paused INTEGER NOT NULL DEFAULT 0,
+          -- bundleVersion.id of the version that is ready; NULL = none.
+          ready INTEGER,
+          -- bundleVersion.id of the version that is, or would be, fetched; NULL = none.
+          target INTEGER,
+          -- Name of the newest version of the source; NULL = it was never asked.
+          latest TEXT,
+          -- When that one was first seen.
+          latestSeen INTEGER,
+          -- When the source last gave its manifest.
+          checkedAt INTEGER,
+          -- When it is asked again; NULL = when somebody asks for it.
+          nextCheck INTEGER,
+          -- Bytes that came over the network.
+          bytesFetched INTEGER NOT NULL DEFAULT 0,
+          -- JSON of the last failure; NULL = the last attempt succeeded.
+          error TEXT
+        ) STRICT
+        """,
+        """
+        CREATE TABLE bundleVersion (
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- bundle.id.
+          bundle INTEGER NOT NULL,
+          -- The pin.
+          name TEXT NOT NULL,
+          -- Files of the manifest, complete ones, failed ones.
+          files INTEGER NOT NULL,
+          complete INTEGER NOT NULL DEFAULT 0,
+          failed INTEGER NOT NULL DEFAULT 0,
+          -- Bytes of the manifest, and of complete files.
+          bytes INTEGER NOT NULL,
+          bytesComplete INTEGER NOT NULL DEFAULT 0,
+          -- Entries of the manifest that are no files.
+          passedOver INTEGER NOT NULL DEFAULT 0,
+          -- Whether all files have digests.
+          proved INTEGER NOT NULL,
+          -- The key that has signed the list.
+          signedBy TEXT,
+          -- When it became ready; NULL = it is not.
+          readyAt INTEGER,
+          -- What the layout needs besides the files.
+          facts TEXT
+        ) STRICT
+        """,
+        """
+        CREATE TABLE bundleFile (
+          -- bundleVersion.id.
+          version INTEGER NOT NULL,
+          -- Place in the manifest.
+          number INTEGER NOT NULL,
+          -- Path in the bundle.
+          path TEXT NOT NULL,
+          url TEXT NOT NULL,
+          -- Bytes; NULL = unknown.
+          size INTEGER,
+          -- ALGORITHM:HEX; NULL = the source tells none.
+          digest TEXT,
+          -- JSON of the rest of ManifestFile; NULL = it has its defaults.
+          more TEXT,
+          -- BundleFile.State.
+          state INTEGER NOT NULL DEFAULT 0,
+          -- transfer.id, while one fetches it.
+          transfer INTEGER,
+          -- Size and times of the complete file.
+          stamp TEXT,
+          -- Fetches that ended with a wrong digest.
+          mismatches INTEGER NOT NULL DEFAULT 0,
+          -- Whether a file in its place is replaced.
+          replaces INTEGER NOT NULL DEFAULT 0,
+          -- JSON of its failure.
+          error TEXT,
+          PRIMARY KEY (version, number)
+        ) STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE bundleHold (
+          -- bundleVersion.id of a version that a program uses.
+          version INTEGER NOT NULL,
+          -- Process and its start time: a hold of a process that is gone is none.
+          pid INTEGER NOT NULL,
+          pidStart INTEGER NOT NULL
+        ) STRICT
+        """,
+    ]
+
+    private static let indexes: [String] = [
+        "CREATE INDEX bundleVersionOf ON bundleVersion (bundle)",
+        "CREATE INDEX bundleFileWaiting ON bundleFile (version, number) WHERE state = 0",
+        "CREATE INDEX bundleFileRecorded ON bundleFile (version, transfer) WHERE state = 1",
+        "CREATE INDEX bundleFilePath ON bundleFile (version, path)",
+        """
+        CREATE INDEX bundleFileDigest ON bundleFile (digest)
+        WHERE digest IS NOT NULL AND state IN (1, 2)
+        """,
+    ]
+}
