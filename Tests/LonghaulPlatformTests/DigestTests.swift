@@ -51,6 +51,16 @@ import Testing
         #expect(whole.hex() != FileDigest(.sha256).hex())
     }
 
+    /// `printf abc | git hash-object --stdin`.
+    @Test func aDigestOfGitsNeedsTheLength() throws {
+        try put("abc", part.descriptor)
+        let digest = FileDigest(.gitSHA1)
+        try digest.update(from: part.descriptor, upTo: 2)
+        #expect(digest.position == 0)
+        try digest.update(from: part.descriptor, upTo: 3, isWhole: true)
+        #expect(digest.hex() == "f2ba8f84ab5c1bce84a7b441cb1959cfc7093b7f")
+    }
+
     @Test func reportsAFileThatIsTooShort() throws {
         try put("abc", part.descriptor)
         let digest = FileDigest(.md5)

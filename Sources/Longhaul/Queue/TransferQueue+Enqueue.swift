@@ -113,7 +113,7 @@ extension Checksum {
         let digest = FileDigest(algorithm)
         guard FileInspection.kind(at: path) == .file, let file = try? SourceFile(path),
             file.version.size == size,
-            (try? digest.update(from: file.descriptor, upTo: size)) != nil
+            (try? digest.update(from: file.descriptor, upTo: size, isWhole: true)) != nil
         else { return false }
         return digest.hex() == hex && file.isUnchanged
     }

@@ -137,6 +137,7 @@ extension Checksum.Algorithm {
         case .sha512: ["SHA512", "SHA2-512"]
         case .sha1: ["SHA1"]
         case .md5: ["MD5"]
+        case .gitSHA1: []
         }
     }
 }

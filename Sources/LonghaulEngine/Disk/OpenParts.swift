@@ -128,7 +128,8 @@ final class OpenParts: Sendable {
     }
 
     private func digest(
-        _ fetch: FetchID, _ part: PartFile, _ algorithms: [Checksum.Algorithm], through: Int64
+        _ fetch: FetchID, _ part: PartFile, _ algorithms: [Checksum.Algorithm], through: Int64,
+        isWhole: Bool = false
     ) throws(SystemFailure) -> [FileDigest] {
         var digests = parts.withLock { $0[fetch]?.digests ?? [] }
         if digests.map(\.algorithm) != algorithms
@@ -138,7 +139,7 @@ final class OpenParts: Sendable {
         }
         for index in digests.indices {
             try digests[index].update(
-                from: part.descriptor, upTo: through, path: part.path)
+                from: part.descriptor, upTo: through, path: part.path, isWhole: isWhole)
         }
         let done = digests
         parts.withLock { $0[fetch]?.digests = done }
@@ -151,7 +152,8 @@ final class OpenParts: Sendable {
             if let fault = try PartChecks.fit(part, to: length) {
                 return report(fetch, .verifyFailed(fault))
             }
-            let digests = try digest(fetch, part, wanted.map(\.algorithm), through: length)
+            let digests = try digest(
+                fetch, part, wanted.map(\.algorithm), through: length, isWhole: true)
             for (checksum, digest) in zip(wanted, digests) {
                 let actual = digest.hex()
                 if actual == checksum.hex { continue }

@@ -39,8 +39,9 @@ final class OpenSources: Sendable {
         do throws(SystemFailure) {
             for checksum in wanted {
                 let digest = FileDigest(checksum.algorithm)
-                try digest.update(from: file.descriptor, upTo: length, path: file.path) {
-                    position in
+                try digest.update(
+                    from: file.descriptor, upTo: length, path: file.path, isWhole: true
+                ) { position in
                     isLeft = sources.withLock { $0[fetch]?.isLeft ?? true }
                     if entry.cells.own != 0 {
                         board.publish(checked: position, at: entry.cells.own)

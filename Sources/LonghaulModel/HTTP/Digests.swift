@@ -59,7 +59,7 @@ package enum DigestField {
         switch checksum.algorithm {
         case .sha256: return "sha-256=:\(Base64.encode(bytes)):"
         case .sha512: return "sha-512=:\(Base64.encode(bytes)):"
-        case .sha1, .md5: return nil
+        case .sha1, .md5, .gitSHA1: return nil
         }
     }
 }
@@ -70,7 +70,7 @@ extension Checksum.Algorithm {
         switch self {
         case .sha512: 64
         case .sha256: 32
-        case .sha1: 20
+        case .sha1, .gitSHA1: 20
         case .md5: 16
         }
     }
@@ -89,6 +89,9 @@ public struct Checksum: Hashable, Codable, Sendable {
         case sha1
         /// MD5, RFC 1321: against accidents only.
         case md5
+        /// SHA-1 of `blob LENGTH`, a zero byte and the file, by which git names its blobs: against
+        /// accidents only.
+        case gitSHA1 = "git-sha1"
     }
 
     /// How `hex` was made.
@@ -115,7 +118,8 @@ extension Checksum {
         guard let mark = bytes.firstIndex(where: { $0 == 0x3A || $0 == 0x3D }) else { return nil }
         let name = text[..<mark].lowercased().filter { $0 != "-" }
         let hex = text[bytes.index(after: mark)...].lowercased()
-        guard let algorithm = Algorithm(rawValue: name), let digest = Hex.bytes(hex),
+        let algorithm = Algorithm.allCases.first { $0.rawValue.filter { $0 != "-" } == name }
+        guard let algorithm, let digest = Hex.bytes(hex),
             digest.count == algorithm.byteCount
         else { return nil }
         self.init(algorithm: algorithm, hex: hex)

@@ -15,6 +15,8 @@ package final class FileDigest: Sendable {
     private struct State: ~Copyable {
         let hasher: Hasher
         var position: Int64 = 0
+        /// The hasher waits for git's header, which has the file's length.
+        var needsHeader: Bool
     }
 
     package let algorithm: Checksum.Algorithm
@@ -23,7 +25,9 @@ package final class FileDigest: Sendable {
     /// - Parameter start: Where the digest begins.
     package init(_ algorithm: Checksum.Algorithm, from start: Int64 = 0) {
         self.algorithm = algorithm
-        state = Mutex(State(hasher: Hasher(algorithm), position: start))
+        state = Mutex(
+            State(
+                hasher: Hasher(algorithm), position: start, needsHeader: algorithm == .gitSHA1))
     }
 
     /// Bytes hashed, from the start of the file.
@@ -31,16 +35,26 @@ package final class FileDigest: Sendable {
 
     /// Hashes from ``position`` up to `offset`; bytes before it are hashed already.
     ///
-    /// - Parameter shouldStop: asked before every piece of 1 MiB, with the position; `true` ends
-    ///   the call early, in a consistent state. It must not use the digest, which is locked.
+    /// - Parameters:
+    ///   - isWhole: `offset` is the end of the file. A digest of git's hashes nothing before that
+    ///     is known.
+    ///   - shouldStop: asked before every piece of 1 MiB, with the position; `true` ends the call
+    ///     early, in a consistent state. It must not use the digest, which is locked.
     /// - Throws: when the file cannot be read; ENODATA when it ends before `offset`. Bytes hashed
     ///   until then count.
     package func update(
-        from descriptor: Int32, upTo offset: Int64, path: String = "",
+        from descriptor: Int32, upTo offset: Int64, path: String = "", isWhole: Bool = false,
         unless shouldStop: (Int64) -> Bool = { _ in false }
     ) throws(SystemFailure) {
         let result = state.withLock { state in
             Result { () throws(SystemFailure) in
+                if state.needsHeader {
+                    guard isWhole else { return }
+                    // git-hash-object(1): of a blob.
+                    var header = "blob \(offset)\0"
+                    header.withUTF8 { state.hasher.update(UnsafeRawBufferPointer($0)) }
+                    state.needsHeader = false
+                }
                 try Self.extend(&state, descriptor, offset, path, shouldStop)
             }
         }
@@ -87,7 +101,7 @@ private struct Hasher: ~Copyable, @unchecked Sendable {
             switch algorithm {
             case .sha256: EVP_sha256()
             case .sha512: EVP_sha512()
-            case .sha1: EVP_sha1()
+            case .sha1, .gitSHA1: EVP_sha1()
             case .md5: EVP_md5()
             }
         guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, type, nil) == 1 else {
