@@ -80,9 +80,9 @@ extension HeaderFields {
     }
 
     /// Seconds to wait, held to 0…24 h, by `Retry-After` (RFC 9110 §10.2.3) or by a rate limit that
-    /// is used up, whichever is longer; `nil` when both are missing or malformed.
+    /// is used up, whichever is longest; `nil` when all are missing or malformed.
     package func retryAfter(now: Timestamp) -> Double? {
-        [statedRetryAfter(now: now), usedUpSeconds].compactMap { $0 }.max()
+        [statedRetryAfter(now: now), usedUpSeconds, usedUpSeconds(now: now)].compactMap { $0 }.max()
     }
 
     private func statedRetryAfter(now: Timestamp) -> Double? {

@@ -32,6 +32,16 @@ extension HeaderFields {
             .map { min($0, Limits.retryAfterMaximumSeconds) }
     }
 
+    /// The same by the fields of GitHub and others: `x-ratelimit-remaining`, and in
+    /// `x-ratelimit-reset` the seconds since 1970 (GitHub REST API, "Rate limits").
+    func usedUpSeconds(now: Timestamp) -> Double? {
+        guard single("x-ratelimit-remaining") == "0",
+            let reset = single("x-ratelimit-reset").flatMap({ $0.decimalValue })
+        else { return nil }
+        let seconds = Double(reset) - Double(now.milliseconds) / 1_000
+        return min(max(seconds, 0), Limits.retryAfterMaximumSeconds)
+    }
+
     private var rateLimits: [RateLimit] {
         var windows: [Substring: Double] = [:]
         var others: Set<Substring> = []
