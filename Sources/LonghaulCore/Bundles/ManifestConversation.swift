@@ -34,9 +34,13 @@ package struct ManifestRequest: Hashable, Sendable {
     /// A longer body ends the check with `tooLarge`.
     package var maxSize = ManifestLimits.bytes
 
-    init(_ url: String, credential: ManifestCredential = .none) {
+    init(
+        _ url: String, credential: ManifestCredential = .none,
+        maxSize: Int64 = ManifestLimits.bytes
+    ) {
         self.url = url
         self.credential = credential
+        self.maxSize = maxSize
     }
 }
 
@@ -72,16 +76,22 @@ package enum ManifestLimits {
 }
 
 package enum ManifestSources {
-    /// - Parameter signedBy: Kind of the key that must have signed the list; `nil` = anybody. Only
-    ///   for a source that ``BundleSource/maySign``.
+    /// - Parameters:
+    ///   - signedBy: Kind of the key that must have signed the list; `nil` = anybody. Only for a
+    ///     source that ``BundleSource/maySign``.
+    ///   - hasCredential: There is a token, which goes with requests of ``ManifestCredential/source``.
     package static func conversation(
-        for source: BundleSource, signedBy: SignatureForm? = nil
+        for source: BundleSource, signedBy: SignatureForm? = nil, hasCredential: Bool = false
     ) -> any ManifestConversation {
-        precondition(signedBy == nil || source.maySign, "the signatures of a source are its own")
+        precondition(signedBy == nil || source.maySign, "only lists of digests are signed")
         return switch source.kind {
         case .list: ListedFiles(source)
         case .checksums: ChecksumFiles(source, signedBy: signedBy)
-        case .huggingFace, .gitHub, .zenodo, .ociImage, .s3: ListedFiles(source)
+        case .huggingFace: HubFiles(source)
+        case .gitHub: ReleaseFiles(source, hasCredential: hasCredential)
+        case .zenodo: RecordFiles(source)
+        case .ociImage: ImageFiles(source)
+        case .s3: ObjectFiles(source)
         }
     }
 }
@@ -96,12 +106,10 @@ extension BundleSource {
 
 extension ManifestAnswer {
     /// Refuses an answer that is not a success.
-    ///
-    /// - Parameter page: Where a person can see why, or give permission.
-    func requireSuccess(_ source: BundleSource, page: String? = nil) throws(LonghaulError) {
+    func requireSuccess(_ source: BundleSource) throws(LonghaulError) {
         if (200...299).contains(status) { return }
         let name = TerminalText.shown(source.description)
-        let visit = page.map { "; visit \(TerminalText.shown($0))" } ?? ""
+        let visit = source.page.map { "; visit \($0)" } ?? ""
         let (code, what): (LonghaulError.Code, String) =
             switch status {
             case 401: (.unauthorized, "the server asks for credentials for \(name)")

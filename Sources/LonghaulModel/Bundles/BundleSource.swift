@@ -153,6 +153,23 @@ extension BundleSource: CustomStringConvertible {
     /// The digests of the source guard against attackers, too.
     package var isAuthentic: Bool { kind != .zenodo }
 
+    /// Where a person sees the source, asks for access or accepts its conditions; `nil` = there is
+    /// no page.
+    package var page: String? {
+        guard let endpoint else { return nil }
+        switch kind {
+        case .huggingFace: return "\(endpoint)/\(name)"
+        case .gitHub:
+            // GitHub Enterprise Server has its API below its pages.
+            if let end = endpoint.firstRange(of: "/api/") {
+                return "\(endpoint[..<end.lowerBound])/\(name)"
+            }
+            return endpoint == "https://api.github.com" ? "https://github.com/\(name)" : nil
+        case .zenodo: return "\(endpoint)/records/\(name)"
+        case .list, .checksums, .ociImage, .s3: return nil
+        }
+    }
+
     /// Files that are fetched at a time; `nil` = as many as of any server. Zenodo refuses clients
     /// that ask for more.
     package var filesAtOnce: Int? { kind == .zenodo ? 2 : nil }

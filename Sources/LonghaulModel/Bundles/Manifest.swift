@@ -37,6 +37,8 @@ package struct Manifest: Hashable, Sendable {
     package var passedOver = 0
     /// To be made before the list is believed; `nil` = nobody has asked for one.
     package var signature: SignatureCheck?
+    /// Of an image's registry.
+    package var access = RegistryAccess.open
     /// Facts that the layout needs.
     package var layout = LayoutFacts.none
 

@@ -1,12 +1,30 @@
 /// Reads XML and HTML as far as short answers of servers need it.
-enum MarkupText {
+package enum MarkupText {
     /// The text of the first element of that name, without attributes, unchanged.
-    static func element(_ name: String, in body: [UInt8]) -> String? {
+    package static func element(_ name: String, in body: [UInt8]) -> String? {
         let text = String(decoding: body, as: UTF8.self)
         guard let open = text.firstRange(of: "<\(name)>"),
             let close = text[open.upperBound...].firstRange(of: "</\(name)>")
         else { return nil }
         return String(text[open.upperBound..<close.lowerBound])
+    }
+
+    /// The contents of all elements of that name, which must not be nested, and the text around them.
+    package static func elements(
+        _ name: String, in body: [UInt8]
+    ) -> (found: [[UInt8]], rest: [UInt8]) {
+        let (open, close) = (Array("<\(name)>".utf8), Array("</\(name)>".utf8))
+        var found: [[UInt8]] = []
+        var outside: [UInt8] = []
+        var rest = body[...]
+        while let start = rest.firstRange(of: open),
+            let end = rest[start.upperBound...].firstRange(of: close)
+        {
+            found.append(Array(rest[start.upperBound..<end.lowerBound]))
+            outside += rest[..<start.lowerBound]
+            rest = rest[end.upperBound...]
+        }
+        return (found, outside + rest)
     }
 
     /// The text between the tags.
@@ -25,7 +43,7 @@ enum MarkupText {
     }
 
     /// The characters that XML predefines (XML 1.0 §4.6).
-    static func unescaped(_ text: String) -> String {
+    package static func unescaped(_ text: String) -> String {
         String(decoding: unescaped(text.utf8), as: UTF8.self)
     }
 

@@ -41,16 +41,29 @@ package struct Shard: Hashable, Sendable {
     }
 }
 
-/// A number from 0 to 1 that a text has on every machine and in every version, evenly spread
-/// (FNV-1a).
+/// A number from 0 to 1 that a text has on every machine and in every version, evenly spread.
 package enum StablePlace {
     package static func of(_ text: String) -> Double {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        var hash = StableHash()
+        hash.mix(text)
+        return Double(hash.value >> 11) / Double(1 << 53)
+    }
+}
+
+/// A number that texts have on every machine and in every version (FNV-1a).
+package struct StableHash: Sendable {
+    private var state: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    package init() {}
+
+    package mutating func mix(_ text: String) {
+        for byte in text.utf8 { state = (state ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    }
+
+    package var value: UInt64 {
         // FNV mixes its low bits best; these are spread over all of them.
-        hash ^= hash >> 33
+        var hash = state ^ state >> 33
         hash = hash &* 0xff51_afd7_ed55_8ccd
-        hash ^= hash >> 33
-        return Double(hash >> 11) / Double(1 << 53)
+        return hash ^ hash >> 33
     }
 }

@@ -21,7 +21,7 @@ import Testing
                     path: "a/b c", url: "https://other/b", size: 5,
                     digest: Checksum(parsing: "sha256:\(Self.hex)")),
                 ManifestFile(
-                    path: "é", url: "https://h:443/d/x/y?z".replacing(":443", with: ""),
+                    path: "é", url: "https://h/d/x/y?z",
                     digest: Checksum(parsing: "md5:\(String(repeating: "0", count: 32))"),
                     sendsCredential: true),
                 ManifestFile(path: "c", url: "https://h/c", sendsCredential: true),
