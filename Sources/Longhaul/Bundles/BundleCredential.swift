@@ -24,6 +24,8 @@ struct BundleCredential {
         }
     }
 
+    var exists: Bool { bundle.settings.token != nil || bundle.settings.tokenFile != nil }
+
     private func token() throws(LonghaulError) -> String? {
         if let token = bundle.settings.token { return token }
         guard let path = bundle.settings.tokenFile else { return nil }
@@ -40,5 +42,16 @@ struct BundleCredential {
 extension HeaderFields {
     fileprivate mutating func setBearer(_ token: String) {
         self["Authorization"] = "Bearer " + token
+    }
+}
+
+extension RegistryAccess {
+    /// How long it may be used.
+    var seconds: Double {
+        switch self {
+        case .open, .basic: 86_400
+        // A request that begins in the last seconds would be refused.
+        case .bearer(let token): token.seconds * 0.8
+        }
     }
 }

@@ -9,11 +9,17 @@ struct BundlePlaces {
     private let version: BundleVersion
     private let store: Store
     private let layout: BundleLayout
+    /// What goes with requests for files that need it.
+    private let credential: ManifestCredential
 
-    init(_ bundle: StoredBundle, _ version: BundleVersion, _ store: Store) {
+    init(
+        _ bundle: StoredBundle, _ version: BundleVersion, _ store: Store,
+        _ credential: ManifestCredential = .source
+    ) {
         self.bundle = bundle
         self.version = version
         self.store = store
+        self.credential = credential
         layout = BundleLayout(bundle.layout, directory: bundle.directory, source: bundle.source)
     }
 
@@ -131,7 +137,7 @@ struct BundlePlaces {
             request.options.headers.append(name: field.name, value: field.value)
         }
         if file.file.sendsCredential {
-            try BundleCredential(bundle).apply(.source, to: &request)
+            try BundleCredential(bundle).apply(credential, to: &request)
         }
         return request
     }

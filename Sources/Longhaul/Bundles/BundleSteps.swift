@@ -18,6 +18,8 @@ struct BundleSteps {
     private var checks: [Int64: ManifestCheck] = [:]
     /// Versions whose files had gone from the server: their manifests were asked for once more.
     private var asked: Set<Int64> = []
+    /// How registries let images be read, and until when.
+    private var registries: [Int64: (access: RegistryAccess, until: Timestamp)] = [:]
     /// Versions for which the disk has room.
     private var roomy: Set<Int64> = []
 
@@ -84,6 +86,9 @@ struct BundleSteps {
             return
         }
         checks[bundle.id] = nil
+        if bundle.source.kind == .ociImage {
+            registries[bundle.id] = (manifest.access, queue.now + manifest.access.seconds)
+        }
         let globs = try GlobSet(
             include: bundle.settings.include, exclude: bundle.settings.exclude)
         manifest.files.removeAll { !globs.selects($0.path) }
@@ -113,8 +118,14 @@ struct BundleSteps {
             return try fail(
                 bundle, LonghaulError(.internal, "the bundle has no version to fetch"))
         }
-        let files = BundlePlaces(bundle, version, queue.store)
+        let registry = registries[bundle.id].flatMap { $0.until > queue.now ? $0.access : nil }
+        let files = BundlePlaces(
+            bundle, version, queue.store, registry?.credential ?? .source)
         try settle(bundle, version, files)
+        if bundle.source.kind == .ociImage, registry == nil, try work.isAnyWaiting(version.id) {
+            // The manifest is asked for once more, and with it a token.
+            return try queue.store.bundles.check(bundle.name)
+        }
         if !roomy.contains(version.id) {
             try files.requireRoom()
             roomy.insert(version.id)
@@ -125,11 +136,19 @@ struct BundleSteps {
     }
 
     /// Records how transfers have ended.
-    private func settle(
+    private mutating func settle(
         _ bundle: StoredBundle, _ version: BundleVersion, _ files: BundlePlaces
     ) throws(LonghaulError) {
-        let changes = try work.ended(version.id, now: queue.now).map { file, transfer in
-            outcome(of: file, transfer, files)
+        var changes: [BundleWork.Change] = []
+        for (file, transfer) in try work.ended(version.id, now: queue.now) {
+            // A token that has expired is renewed, once for each file.
+            let isRefused = transfer?.error?.code == .unauthorized && file.mismatches == 0
+            if isRefused, case .bearer = registries[bundle.id]?.access {
+                registries[bundle.id]?.until = queue.now
+                changes.append(.again(file, isWrong: true))
+            } else {
+                changes.append(outcome(of: file, transfer, files))
+            }
         }
         try apply(changes, bundle, version)
     }

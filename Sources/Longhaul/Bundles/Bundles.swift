@@ -154,7 +154,8 @@ package struct Bundles: Sendable {
     /// - Throws: `LonghaulError` `noSuchBundle`, `storeUnavailable`.
     package func want(_ name: String, latest: Bool) throws(LonghaulError) -> Bool {
         let bundle = try store.bundles.find(name)
-        if !latest, bundle.phase == .idle, !bundle.isPaused, try isWhole(bundle) { return false }
+        let isWhole = bundle.phase == .idle ? try isWhole(bundle) : false
+        if !latest, isWhole, !bundle.isPaused { return false }
         if bundle.isPaused { try resume(name) }
         try store.bundles.want(name, latest: latest, now: queue.now)
         WakeChannel.poke(queue.directory)

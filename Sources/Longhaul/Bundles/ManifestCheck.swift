@@ -21,7 +21,8 @@ struct ManifestCheck {
         if let key = bundle.settings.signedBy {
             form = SignatureForm(key: try SignatureProgram.key(key))
         }
-        conversation = ManifestSources.conversation(for: bundle.source, signedBy: form)
+        conversation = ManifestSources.conversation(
+            for: bundle.source, signedBy: form, hasCredential: BundleCredential(bundle).exists)
     }
 
     /// Continues as far as it can now. Returns the manifest once it is whole; `nil` = a transfer

@@ -25,7 +25,8 @@ enum ExitStatus: Int32, CaseIterable {
             .noSuchBundle:
             self = .noSuchTransfer
         case .conflict, .destinationExists, .permission, .noSpace, .tooLarge, .notPermitted,
-            .sourceChanged, .tooManyPendingTaskRequests, .unavailable, .unauthorized, .invalidManifest:
+            .sourceChanged, .tooManyPendingTaskRequests, .unavailable, .unauthorized,
+            .invalidManifest:
             self = .refused
         case .invalidRequest, .unsupported: self = .usage
         case .storeUnavailable: self = .storeUnavailable

@@ -43,7 +43,8 @@ package enum PlacedFile {
     ) throws(SystemFailure) -> Bool {
         let file = try SourceFile(path)
         let digest = FileDigest(checksum.algorithm)
-        try digest.update(from: file.descriptor, upTo: file.version.size, path: path)
+        try digest.update(
+            from: file.descriptor, upTo: file.version.size, path: path, isWhole: true)
         return digest.hex() == checksum.hex && file.isUnchanged
     }
 
@@ -64,7 +65,8 @@ package enum PlacedFile {
         ).file
         do throws(SystemFailure) {
             let digest = FileDigest(checksum.algorithm)
-            try digest.update(from: part.descriptor, upTo: file.version.size, path: part.path)
+            try digest.update(
+                from: part.descriptor, upTo: file.version.size, path: part.path, isWhole: true)
             guard digest.hex() == checksum.hex else {
                 try part.remove()
                 return false

@@ -92,12 +92,13 @@ struct BundleFileRows: ConnectionRows {
         WHERE version = ?1 AND state = 0 AND number > ?2 AND (digest IS NULL OR NOT EXISTS (\
         SELECT 1 FROM bundleFile o INDEXED BY bundleFileDigest \
         JOIN bundleVersion v ON v.id = o.version JOIN bundle b ON b.id = v.bundle \
-        WHERE o.digest = f.digest AND o.state = 1 AND b.paused = 0 AND (b.id = ?4 OR ?5))) \
+        WHERE o.digest = f.digest AND o.digest IS NOT NULL AND o.state IN (1, 2) \
+        AND o.state = 1 AND b.paused = 0 AND (b.id = ?4 OR ?5))) \
         ORDER BY number LIMIT ?3
         """
     private static let equals = """
         SELECT \(Column.list), version FROM bundleFile INDEXED BY bundleFileDigest \
-        WHERE digest = ?1 AND state = 2 AND (version <> ?2 OR number <> ?3) LIMIT 8
+        WHERE digest = ?1 AND digest IS NOT NULL AND state IN (1, 2) AND state = 2 AND (version <> ?2 OR number <> ?3) LIMIT 8
         """
 
     func page(of version: Int64, after number: Int64, limit: Int) throws -> [BundleFile] {

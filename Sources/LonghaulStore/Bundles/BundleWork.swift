@@ -161,6 +161,11 @@ package struct BundleWork {
         }
     }
 
+    /// True while files of the version wait for a transfer.
+    package func isAnyWaiting(_ version: Int64) throws(LonghaulError) -> Bool {
+        try store.access { try BundleFileRows($0).isAnyWaiting(of: version) }
+    }
+
     /// True while files of the version wait or are under way.
     package func isUnderWay(_ version: Int64) throws(LonghaulError) -> Bool {
         try store.snapshot { connection in

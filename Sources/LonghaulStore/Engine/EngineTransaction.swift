@@ -84,17 +84,10 @@ package struct LogWriter {
     package func append(
         _ type: EventType, of id: TransferID, detail: String? = nil, now: Timestamp
     ) throws {
-        let found = try connection.first(
-            """
-            SELECT t.sessionID, s.quiet FROM transfer t JOIN session s ON s.id = t.sessionID \
-            WHERE t.id = ?1
-            """, id
-        ) { (session: $0[0] as Int64, isQuiet: $0[1] as Bool) }
-        guard let found else { preconditionFailure("an event tells of a transfer in the queue") }
-        buffer.add(
-            EventRow(
-                at: now, session: found.session, transfer: id, type: type, detail: detail,
-                isAcknowledged: found.isQuiet))
+        let session: Int64? = try connection.value(
+            "SELECT sessionID FROM transfer WHERE id = ?1", id)
+        guard let session else { preconditionFailure("an event tells of a transfer in the queue") }
+        buffer.add(EventRow(at: now, session: session, transfer: id, type: type, detail: detail))
     }
 
     /// Records an attempt, or its end; the last twenty of a transfer are kept.

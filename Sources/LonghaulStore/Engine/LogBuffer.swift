@@ -6,7 +6,7 @@ private let attemptsKept = 20
 /// The additions of an engine's transaction to the logs. They are not read before the commit, so
 /// they are inserted at its end, many rows to a statement.
 final class LogBuffer {
-    private var events = RowBatch<EventRow>()
+    private var events: [EventRow] = []
     private var attempts = RowBatch<AttemptRow>()
 
     func add(_ event: EventRow) {
@@ -18,7 +18,7 @@ final class LogBuffer {
     }
 
     func insert(_ connection: Connection) throws {
-        try events.flush(connection)
+        try insertEvents(connection)
         let crowded = attempts.rows.filter { $0.outcome.number > attemptsKept }
         try attempts.flush(connection)
         for row in crowded {
@@ -26,6 +26,20 @@ final class LogBuffer {
                 "DELETE FROM attempt WHERE transferID = ?1 AND serial <= ?2", row.transfer,
                 row.outcome.number - attemptsKept)
         }
+    }
+
+    private func insertEvents(_ connection: Connection) throws {
+        if events.isEmpty { return }
+        let quiet = Set<Int64>(
+            try connection.values(
+                "SELECT id FROM session INDEXED BY sessionQuiet WHERE quiet = 1"))
+        var batch = RowBatch<EventRow>()
+        for var event in events {
+            event.isAcknowledged = quiet.contains(event.session)
+            batch.append(event)
+        }
+        events = []
+        try batch.flush(connection)
     }
 }
 

@@ -116,6 +116,7 @@ enum Version3 {
     ]
 
     private static let indexes: [String] = [
+        "CREATE INDEX sessionQuiet ON session (id) WHERE quiet = 1",
         "CREATE INDEX bundleVersionOf ON bundleVersion (bundle)",
         "CREATE INDEX bundleFileWaiting ON bundleFile (version, number) WHERE state = 0",
         "CREATE INDEX bundleFileRecorded ON bundleFile (version, transfer) WHERE state = 1",
