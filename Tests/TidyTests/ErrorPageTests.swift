@@ -41,6 +41,7 @@ import Testing
         "conflict": "LonghaulTests/EnqueueTests",
         "storeUnavailable": "LonghaulStoreTests/OpenTests",
         "sessionInvalidated": "LonghaulTests/PresenceTests",
+        "invalidManifest": "LonghaulCoreTests/Bundles/ListedFilesTests",
     ]
 
     /// Every code that the type declares.

@@ -28,6 +28,7 @@ extension LonghaulError: LocalizedError {
         .unsupported: "choose another URL or other options",
         .invalidRequest: "correct the request",
         .sourceChanged: "upload the present version of the file",
+        .invalidManifest: "correct the list of files at its source, or its signature",
         .cancelled: "try again if the file is still needed",
         .noSuchTransfer: "check the id of the transfer",
         .noSuchSession: "check the name of the session",

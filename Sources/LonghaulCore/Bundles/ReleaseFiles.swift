@@ -74,8 +74,10 @@ struct ReleaseFiles: ManifestConversation {
 
     /// The tag is for people.
     private static func version(_ tag: String, _ hash: StableHash) -> String {
-        let plain = tag.unicodeScalars.map { $0 == "/" ? "-" : Character($0) }
-        return "\(String(plain))-\(String(hash.value, radix: 16))"
+        let plain = tag.utf8.prefix(100).map { byte in
+            byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "/") ? byte : UInt8(ascii: "-")
+        }
+        return "\(String(decoding: plain, as: UTF8.self))-\(String(hash.value, radix: 16))"
     }
 
     private struct Asset {

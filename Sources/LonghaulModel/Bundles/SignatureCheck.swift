@@ -84,4 +84,25 @@ package struct SignatureCheck: Hashable, Sendable {
             }
         }
     }
+
+    /// A keyring or certificate without its armour (RFC 9580 §6), which gpgv(1) cannot read.
+    package static func binaryKey(_ key: [UInt8]) -> [UInt8] {
+        var binary: [UInt8] = []
+        var block: String?
+        var isBody = false
+        for line in String(decoding: key, as: UTF8.self).byteLines {
+            if line.hasPrefix("-----BEGIN PGP PUBLIC KEY BLOCK") {
+                (block, isBody) = ("", false)
+            } else if line.hasPrefix("-----END PGP") {
+                binary += block.flatMap { Base64.decode($0) } ?? []
+                block = nil
+            } else if line.trimmingBlanks.isEmpty {
+                isBody = true
+            } else if isBody, line.first != "=" {
+                // A line that begins so is the checksum.
+                block? += line.trimmingBlanks
+            }
+        }
+        return binary.isEmpty ? key : binary
+    }
 }

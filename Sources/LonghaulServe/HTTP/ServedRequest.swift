@@ -76,7 +76,7 @@ struct ServedAnswer: Sendable {
         case .invalidRequest, .unsupported: .badRequest
         case .notPermitted: .forbidden
         case .conflict, .destinationExists, .permission, .noSpace, .tooLarge, .sourceChanged,
-            .tooManyPendingTaskRequests, .unavailable, .unauthorized:
+            .tooManyPendingTaskRequests, .unavailable, .unauthorized, .invalidManifest:
             .conflict
         case .storeUnavailable: .serviceUnavailable
         // Codes are open: a code that no refusal can have is an internal error.
