@@ -130,8 +130,8 @@ package enum StoreCopy {
             ($0[0] as Int64, $0.json(1) as BundleSettings?)
         }
         for (id, settings) in bundles {
-            guard var settings, settings.token != nil else { continue }
-            settings.token = nil
+            guard var settings, case .token = settings.secret else { continue }
+            settings.secret = nil
             try target.run(
                 "UPDATE bundle SET settings = ?2 WHERE id = ?1", id, StoredJSON.encode(settings))
         }

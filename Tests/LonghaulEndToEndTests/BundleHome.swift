@@ -4,8 +4,13 @@ import Testing
 
 /// A queue with bundles from lists of files of a server.
 struct BundleHome {
-    let home = try! LonghaulHome()
+    let home: LonghaulHome
     let server: LoopbackServer
+
+    init(server: LoopbackServer) throws {
+        home = try LonghaulHome()
+        self.server = server
+    }
 
     /// A file of a list.
     struct File {

@@ -8,7 +8,7 @@ import Testing
     @Test(arguments: ["plain", "versions"])
     func noProvedByteIsFetchedAgainAfterKills(layout: String) async throws {
         try await LoopbackServer.run { server in
-            let home = BundleHome(server: server)
+            let home = try BundleHome(server: server)
             let files = try (1...60).map {
                 try home.file("d\($0 % 7)/\($0)", "f\($0)?size=40K&seed=\($0)&rate=400K")
             }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct BundleTests {
     @Test func aSetIsFetchedOnceAndIsWhole() async throws {
         try await LoopbackServer.run { server in
-            let home = BundleHome(server: server)
+            let home = try BundleHome(server: server)
             let files = [
                 try home.file("a.bin", "a?size=200K&seed=1"),
                 try home.file("sub/deep/b.bin", "b?size=1K&seed=2"),
@@ -33,7 +33,7 @@ import Testing
 
     @Test func whatIsMissingOrShorterIsFetchedAgain() async throws {
         try await LoopbackServer.run { server in
-            let home = BundleHome(server: server)
+            let home = try BundleHome(server: server)
             let files = try (1...6).map {
                 try home.file("\($0)", "f\($0)?size=20K&seed=\($0)")
             }
@@ -51,7 +51,7 @@ import Testing
 
     @Test func aChangedFileIsNamedAndReplacedOnlyWhenAskedTo() async throws {
         try await LoopbackServer.run { server in
-            let home = BundleHome(server: server)
+            let home = try BundleHome(server: server)
             let files = try (1...3).map {
                 try home.file("\($0)", "f\($0)?size=20K&seed=\($0)")
             }
@@ -76,7 +76,7 @@ import Testing
 
     @Test func aWrongDigestIsFetchedTwiceAndFailsAloneWithItsName() async throws {
         try await LoopbackServer.run { server in
-            let home = BundleHome(server: server)
+            let home = try BundleHome(server: server)
             var files = try (1...3).map {
                 try home.file("\($0)", "f\($0)?size=20K&seed=\($0)")
             }
@@ -101,7 +101,7 @@ import Testing
     ])
     func aNameThatLeadsOutsideRefusesTheList(name: String) async throws {
         try await LoopbackServer.run { server in
-            let home = BundleHome(server: server)
+            let home = try BundleHome(server: server)
             let good = try home.file("good", "f?size=1K")
             let bad = #"{"path":"\#(name)","url":"\#(server.url("g?size=1K"))"}"#
             try (good.line + "\n" + bad + "\n").write(
@@ -116,7 +116,7 @@ import Testing
 
     @Test func versionsAreSwitchedByOneLinkAndHeldOnesStay() async throws {
         try await LoopbackServer.run { server in
-            let home = BundleHome(server: server)
+            let home = try BundleHome(server: server)
             let out = home.home.file("out")
             func ensure(_ seed: Int) async throws -> String {
                 try home.write([
@@ -156,7 +156,7 @@ import Testing
 
     @Test func aNewerVersionReplacesFilesAndKeepsThoseThatSomebodyChanged() async throws {
         try await LoopbackServer.run { server in
-            let home = BundleHome(server: server)
+            let home = try BundleHome(server: server)
             let out = home.home.file("out")
             try home.write([
                 try home.file("stays", "s?size=9K&seed=1"),
@@ -183,7 +183,7 @@ import Testing
 
     @Test func twoBundlesWithOneDigestFetchItOnce() async throws {
         try await LoopbackServer.run { server in
-            let home = BundleHome(server: server)
+            let home = try BundleHome(server: server)
             for name in ["a", "b"] {
                 try home.write([try home.file("x", "\(name)?size=300K&seed=7")])
                 try FileManager.default.moveItem(
@@ -203,7 +203,7 @@ import Testing
 
     @Test func aWholeBundleNeedsNoNetworkAndAnotherTellsThatTimeIsOver() async throws {
         try await LoopbackServer.run { server in
-            let home = BundleHome(server: server)
+            let home = try BundleHome(server: server)
             try home.write([try home.file("x", "x?size=3K")])
             _ = try await home.run("get", "list:\(home.list)", "-d", home.home.file("out"))
             await server.stop()
@@ -216,7 +216,7 @@ import Testing
 
     @Test func programsHearOfTheBundleAndOfFilesOnlyWhenAskedTo() async throws {
         try await LoopbackServer.run { server in
-            let home = BundleHome(server: server)
+            let home = try BundleHome(server: server)
             try home.write([try home.file("x", "x?size=3K"), try home.file("y", "y?size=4K")])
             func waiting(_ name: String, _ option: String...) async throws -> [JSONValue] {
                 _ = try await home.home.start(
@@ -224,8 +224,10 @@ import Testing
                         + option
                 ).wait()
                 _ = try await home.run("bundle", "ensure", name)
-                return try await home.run("events", "--session", "bundle:\(name)", "--waiting")
-                    .rows.map { $0["type"] }
+                return try await home.run(
+                    "events", "--session", "bundle:\(name)", "--unacknowledged"
+                )
+                .rows.map { $0["type"] }
             }
             #expect(try await waiting("a") == ["bundleReady"])
             let all = try await waiting("b", "--file-events")
@@ -235,7 +237,7 @@ import Testing
 
     @Test func aRemovedBundleTakesItsFilesAlongAndNobodyElses() async throws {
         try await LoopbackServer.run { server in
-            let home = BundleHome(server: server)
+            let home = try BundleHome(server: server)
             try home.write([
                 try home.file("x", "x?size=3K&seed=1"), try home.file("sub/y", "y?size=4K&seed=2"),
             ])
@@ -251,7 +253,7 @@ import Testing
 
     @Test func anotherBundlesNameOrDirectoryIsRefused() async throws {
         try await LoopbackServer.run { server in
-            let home = BundleHome(server: server)
+            let home = try BundleHome(server: server)
             try home.write([try home.file("x", "x?size=3K")])
             let (list, out) = ("list:\(home.list)", home.home.file("out"))
             _ = try await home.run("bundle", "add", "a", list, "--to", out)
@@ -259,7 +261,8 @@ import Testing
             _ = try await home.run(
                 "bundle", "add", "a", list, "--to", home.home.file("other"), status: 5)
             _ = try await home.run("bundle", "add", "b", list, "--to", out, status: 5)
-            _ = try await home.run("bundle", "add", "b", list, "--to", out, "--keep", "2", status: 64)
+            _ = try await home.run(
+                "bundle", "add", "b", list, "--to", out, "--keep", "2", status: 64)
             _ = try await home.run("bundle", "add", "b", "nothing:x", status: 64)
             #expect(try await home.run("bundle", "list", "--json").rows.count == 1)
         }
@@ -267,7 +270,7 @@ import Testing
 
     @Test func aPausedBundleFetchesNothingUntilItIsResumed() async throws {
         try await LoopbackServer.run { server in
-            let home = BundleHome(server: server)
+            let home = try BundleHome(server: server)
             let files = [try home.file("x", "x?size=3K")]
             try home.write(files)
             let out = home.home.file("out")
@@ -285,7 +288,7 @@ import Testing
 
     @Test(.enabled(if: OwnDisk.hasLoops)) func aFullDiskIsSaidBeforeAFileIsAskedFor() async throws {
         try await LoopbackServer.run { server in
-            let home = BundleHome(server: server)
+            let home = try BundleHome(server: server)
             let disk = try OwnDisk(ext4: 8 << 20, at: home.home.file("disk"))
             try home.write([try home.file("x", "x?size=64M"), try home.file("y", "y?size=1K")])
             let got = try await home.run(

@@ -11,7 +11,8 @@ struct BundleCredential {
         self.bundle = bundle
     }
 
-    /// - Throws: `LonghaulError` `permission`, `io` if the file of the token cannot be read.
+    /// - Throws: `LonghaulError` `permission`, `io` if a file with the secret cannot be read;
+    ///   `unauthorized` if another program keeps it.
     func apply(
         _ credential: ManifestCredential, to request: inout TransferRequest
     ) throws(LonghaulError) {
@@ -20,19 +21,36 @@ struct BundleCredential {
         case .source:
             if let token = try token() { request.options.headers.setBearer(token) }
         case .bearer(let token): request.options.headers.setBearer(token)
-        case .registryLogin: request.options.user = bundle.settings.token
+        case .registryLogin: request.options.user = try login()
         }
     }
 
-    var exists: Bool { bundle.settings.token != nil || bundle.settings.tokenFile != nil }
+    var exists: Bool { bundle.settings.secret != nil }
 
     private func token() throws(LonghaulError) -> String? {
-        if let token = bundle.settings.token { return token }
-        guard let path = bundle.settings.tokenFile else { return nil }
-        do throws(SystemFailure) {
-            let text = try TextFile.read(path).map { String(decoding: $0, as: UTF8.self) }
-            let token = text?.trimmingBlanks.split(separator: "\n").first.map(String.init)
+        switch bundle.settings.secret {
+        case .token(let token): return token
+        case .tokenFile(let path):
+            let text = try read(path).map { String(decoding: $0, as: UTF8.self) }
+            let token = text?.split(separator: "\n").first.map { String($0.trimmingBlanks) }
             return token.flatMap { $0.isEmpty ? nil : $0 }
+        case .logins, nil: return nil
+        }
+    }
+
+    private func login() throws(LonghaulError) -> String? {
+        guard case .logins(let paths) = bundle.settings.secret else { return nil }
+        for path in paths {
+            guard let file = try read(path) else { continue }
+            if let login = try RegistryLogins.login(for: bundle.source, in: file) { return login }
+        }
+        return nil
+    }
+
+    /// `nil` = there is no such file.
+    private func read(_ path: String) throws(LonghaulError) -> [UInt8]? {
+        do throws(SystemFailure) {
+            return try TextFile.read(path)
         } catch {
             throw error.longhaulError()
         }

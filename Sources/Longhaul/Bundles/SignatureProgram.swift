@@ -28,7 +28,7 @@ enum SignatureProgram {
         }
         let bytes = try self.key(key)
         let written: [(String, [UInt8]?)] = [
-            (files.key, bytes),
+            (files.key, signature.form == .openPGP ? SignatureCheck.binaryKey(bytes) : bytes),
             (files.data, signature.data), (files.signature, signature.signature),
         ]
         let commands = signature.commands(files)

@@ -43,11 +43,8 @@ package struct BundleSettings: Hashable, Codable, Sendable {
     package var fileEvents = false
     /// Files that somebody has changed are replaced.
     package var overwrites = false
-    /// The secret of the source, sent to the source's origin alone; `nil` = none, or in
-    /// ``tokenFile``.
-    package var token: String?
-    /// Absolute path of a file with the token, which is read when it is needed.
-    package var tokenFile: String?
+    /// Sent to the source's origin alone.
+    package var secret: BundleSecret?
 
     /// The options of each transfer.
     package var options = TransferOptions()

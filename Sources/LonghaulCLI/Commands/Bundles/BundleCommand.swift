@@ -73,7 +73,7 @@ struct BundleFileOptions: ParsableArguments {
         new.settings.include = include
         new.settings.exclude = exclude
         new.settings.overwrites = request.options.ifExists == .overwrite
-        try new.adoptCredential(environment)
+        new.settings.secret = new.source.secret(in: environment)
         if new.source == .list("-") { new.source = .list(try queue.bundles.keepInput()) }
         return new
     }
@@ -160,11 +160,13 @@ struct BundleAdd: ConsoleCommand {
         new.host = host
         new.settings.overwrites = overwrite
         try apply(to: &new.settings, new, context)
-        if new.layout == .hfCache, new.directory == nil { new.directory = HubCache.directory() }
+        if new.layout == .hfCache, new.directory == nil { new.directory = hubCache }
         let added = try queue.bundles.add(new, in: try context.directory.get())
         start.start(queue, on: console)
         return try console.show([added], in: queue)
     }
+
+    private var hubCache: String { BundleSource.hubCache(Environment.all()) }
 
     private func template(_ context: InputContext) throws -> TransferRequest {
         var request = TransferRequest(url: "", destination: .file(""))
