@@ -14,8 +14,9 @@ struct ChecksumList {
         _ text: [UInt8], of source: BundleSource, at url: String, firstLine: Int = 1
     ) throws(LonghaulError) {
         sendsCredential = source.owns(url)
-        let path = url.prefix { $0 != "?" && $0 != "#" }
-        directory = FileNaming.directory(of: String(path))
+        let file = url.prefix { $0 != "?" && $0 != "#" }
+        let hasPath = (try? URLParts(url))?.path.isEmpty == false
+        directory = hasPath ? FileNaming.directory(of: String(file)) : String(file)
         try forEachLine(of: text[...]) { number, line throws(LonghaulError) in
             // Fedora's lists say sizes in comments.
             if line.isBlank || line.first == UInt8(ascii: "#") { return }

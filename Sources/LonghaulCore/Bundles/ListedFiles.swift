@@ -93,12 +93,12 @@ private struct ListedFile {
     private func absolute(
         _ url: String, _ base: URLParts?, _ line: Int
     ) throws(LonghaulError) -> String {
-        let isAbsolute = url.firstRange(of: "://") != nil
-        if !isAbsolute, base == nil {
+        if (try? URLParts(url)) != nil { return url }
+        let hasScheme = url.drop { $0.isASCII && $0.isLetter }.hasPrefix("://")
+        if base == nil, !hasScheme {
             throw .usage("line \(line) of the list: its URL is relative; write a whole URL")
         }
-        let whole = isAbsolute ? url : base.flatMap { UploadAddress.resolve(url, at: $0.url) }
-        guard let whole, (try? URLParts(whole)) != nil else {
+        guard let base, !hasScheme, let whole = UploadAddress.resolve(url, at: base.url) else {
             throw .invalidManifest(line: line, "its URL cannot be fetched")
         }
         return whole

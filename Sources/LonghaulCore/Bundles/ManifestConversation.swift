@@ -78,12 +78,12 @@ package enum ManifestLimits {
 package enum ManifestSources {
     /// - Parameters:
     ///   - signedBy: Kind of the key that must have signed the list; `nil` = anybody. Only for a
-    ///     source that ``BundleSource/maySign``.
+    ///     source that ``BundleSource/mayBeSigned``.
     ///   - hasCredential: There is a token, which goes with requests of ``ManifestCredential/source``.
     package static func conversation(
         for source: BundleSource, signedBy: SignatureForm? = nil, hasCredential: Bool = false
     ) -> any ManifestConversation {
-        precondition(signedBy == nil || source.maySign, "only lists of digests are signed")
+        precondition(signedBy == nil || source.mayBeSigned, "only lists of digests are signed")
         return switch source.kind {
         case .list: ListedFiles(source)
         case .checksums: ChecksumFiles(source, signedBy: signedBy)

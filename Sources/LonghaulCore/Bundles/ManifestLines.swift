@@ -38,4 +38,8 @@ func forEachLine(
 
 extension ArraySlice<UInt8> {
     var isBlank: Bool { allSatisfy(\.isBlank) }
+
+    var withoutTrailingBlanks: ArraySlice<UInt8> {
+        self[..<(lastIndex { !$0.isBlank }.map { $0 + 1 } ?? startIndex)]
+    }
 }

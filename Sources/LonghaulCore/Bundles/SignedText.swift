@@ -38,10 +38,18 @@ struct SignedText {
         var signed: [UInt8] = []
         var first = 1
         try forEachLine(of: document[...]) { number, line throws(LonghaulError) in
+            // Blanks at the end of a line are not signed.
+            let line = line.withoutTrailingBlanks
             switch part {
-            case .before: if line.starts(with: Self.begin) { part = .header }
+            case .before:
+                // A program that checks the signature begins nowhere else.
+                if line.elementsEqual(Self.begin) {
+                    part = .header
+                } else if !line.isEmpty {
+                    throw .invalidManifest(line: number, "text stands before the signed message")
+                }
             case .header:
-                if line.isBlank { (part, first) = (.text, number + 1) }
+                if line.isEmpty { (part, first) = (.text, number + 1) }
             case .text where line.elementsEqual(Self.signature): part = .signature
             case .text:
                 // RFC 9580 §7.1.
@@ -50,7 +58,7 @@ struct SignedText {
             case .signature: if line.elementsEqual(Self.end) { part = .after }
             case .after:
                 // It would look signed, and is not.
-                if !line.isBlank {
+                if !line.isEmpty {
                     throw .invalidManifest(line: number, "text follows the signature")
                 }
             }

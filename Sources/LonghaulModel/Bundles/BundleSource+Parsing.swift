@@ -42,7 +42,7 @@ extension BundleSource {
                 separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
             source = BundleSource(
                 kind, String(parts[0]), version: parts.count > 1 ? String(parts[1]) : nil)
-        case .s3: source = BundleSource(kind, String(rest.drop { $0 == "/" }))
+        case .s3: source = BundleSource(kind, String(rest.hasPrefix("//") ? rest.dropFirst(2) : ""))
         }
         self = try source.recorded(environment: environment, directory: directory)
     }

@@ -148,7 +148,7 @@ extension BundleSource: CustomStringConvertible {
     }
 
     /// A signature beside the list may be asked for.
-    package var maySign: Bool { kind == .checksums }
+    package var mayBeSigned: Bool { kind == .checksums }
 
     /// The digests of the source guard against attackers, too.
     package var isAuthentic: Bool { kind != .zenodo }

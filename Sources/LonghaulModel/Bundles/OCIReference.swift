@@ -29,7 +29,7 @@ struct OCIReference: Hashable {
             registry = dockerHub
             if parts.count == 1 { parts.insert("library", at: 0) }
         }
-        guard (try? URLParts("https://\(registry)/"))?.userInfo == nil,
+        guard let address = try? URLParts("https://\(registry)/"), address.userInfo == nil,
             parts.allSatisfy(Self.isPart), rest.utf8.count <= 255,
             tag.map(Self.isTag) ?? true, digest.map(Self.isDigest) ?? true
         else { return nil }

@@ -58,7 +58,7 @@ import Testing
     @Test(arguments: rows) func aChangedAnswerIsRefusedOrSafe(_ row: Row) throws {
         var random = SeededRandom(seed: 7)
         var wholes = 0
-        for _ in 0..<3_000 {
+        for _ in 0..<1_000 {
             let changes = Int.random(in: 0...3, using: &random)
             let bodies = row.answers.map { mutated(Array($0.utf8), changes, &random) }
             guard let manifest = manifest(try BundleFixture.source(row.source), bodies) else {
@@ -76,7 +76,7 @@ import Testing
             }
         }
         // Some changes leave an answer as good as it was.
-        #expect(wholes > 100)
+        #expect(wholes > 30)
     }
 
     private func mutated(

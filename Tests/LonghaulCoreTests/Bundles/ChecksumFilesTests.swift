@@ -133,6 +133,10 @@ import Testing
         #expect(throws: LonghaulError.self) { try talk(.openPGP, later) }
         let earlier = "\(Self.sha256)  b\n" + Self.clear
         #expect(throws: LonghaulError.self) { try talk(.openPGP, earlier) }
+        // gpgv(1) begins at the second message.
+        let twice = Self.clear.replacing("MESSAGE-----", with: "MESSAGE-----x")
+            .replacing("\nabcd\n-----END PGP SIGNATURE-----\n", with: Self.clear)
+        #expect(throws: LonghaulError.self) { try talk(.openPGP, twice) }
         let open = String(Self.clear.prefix(140))
         #expect(throws: LonghaulError.self) { try talk(.openPGP, open) }
     }
