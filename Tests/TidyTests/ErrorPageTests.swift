@@ -33,6 +33,7 @@ import Testing
         "noSuchTransfer": "LonghaulStoreTests/WantTests",
         "noSuchSession": "LonghaulEndToEndTests/WordingTests",
         "noSuchHost": "LonghaulStoreTests/EventLogTests",
+        "noSuchBundle": "LonghaulEndToEndTests/BundleTests",
         "noSuchTask": "LonghaulStoreTests/TaskQueueTests",
         "noSuchEvent": "LonghaulStoreTests/EventLogTests",
         "notPermitted": "LonghaulTests/SchedulerTests",

@@ -42,7 +42,7 @@ package struct Bundles: Sendable {
             throw LonghaulError(
                 .invalidRequest, "\(new.source) cannot be laid out as \(layout.rawValue)")
         }
-        if new.settings.signedBy != nil, !new.source.maySign {
+        if new.settings.signedBy != nil, !new.source.mayBeSigned {
             throw LonghaulError(.invalidRequest, "--signed-by is for a list of checksums (sums:)")
         }
         _ = try GlobSet(include: new.settings.include, exclude: new.settings.exclude)
@@ -154,8 +154,8 @@ package struct Bundles: Sendable {
     /// - Throws: `LonghaulError` `noSuchBundle`, `storeUnavailable`.
     package func want(_ name: String, latest: Bool) throws(LonghaulError) -> Bool {
         let bundle = try store.bundles.find(name)
-        let isWhole = bundle.phase == .idle ? try isWhole(bundle) : false
-        if !latest, isWhole, !bundle.isPaused { return false }
+        let isWhole = bundle.phase == .fetching ? false : try isWhole(bundle)
+        if !latest, isWhole, bundle.phase == .idle, !bundle.isPaused { return false }
         if bundle.isPaused { try resume(name) }
         try store.bundles.want(name, latest: latest, now: queue.now)
         WakeChannel.poke(queue.directory)

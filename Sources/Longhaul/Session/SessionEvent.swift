@@ -32,6 +32,12 @@ public struct SessionEvent: Sendable {
         /// The session was opened with another command for its host than was known: that one is
         /// started from now on. ``SessionEvent/detail`` has both.
         public static let hostChanged = Kind(rawValue: "hostChanged")
+        /// A version of the session's bundle is whole; ``SessionEvent/detail`` names it.
+        public static let bundleReady = Kind(rawValue: "bundleReady")
+        /// A newer version has taken the place of the one that was ready.
+        public static let bundleUpdated = Kind(rawValue: "bundleUpdated")
+        /// The bundle cannot be had; ``SessionEvent/detail`` has the error.
+        public static let bundleFailed = Kind(rawValue: "bundleFailed")
     }
 
     /// The number of the event, larger than that of any earlier one: the order of the events.

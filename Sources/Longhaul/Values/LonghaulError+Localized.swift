@@ -33,6 +33,7 @@ extension LonghaulError: LocalizedError {
         .noSuchTransfer: "check the id of the transfer",
         .noSuchSession: "check the name of the session",
         .noSuchHost: "register the host, or check its name",
+        .noSuchBundle: "check the name of the bundle",
         .noSuchTask: "check the identifier of the task",
         .notPermitted: "permit the identifier when the host is registered",
         .tooManyPendingTaskRequests: "cancel a request, or wait until one has run",

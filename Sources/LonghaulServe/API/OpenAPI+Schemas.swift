@@ -59,6 +59,7 @@ extension OpenAPI {
         "Host": HostRecord.jsonSchema,
         "Task": TaskRecord.jsonSchema,
         "Job": JobRecord.jsonSchema,
+        "Bundle": BundleRecord.jsonSchema,
         "Event": EventRecord.jsonSchema,
         "Removed": object(["id": integer, "removed": ["type": "boolean"]]),
         "Acknowledged": object(["acknowledged": integer]),

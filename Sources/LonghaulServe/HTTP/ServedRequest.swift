@@ -72,7 +72,9 @@ struct ServedAnswer: Sendable {
 
     private static func status(of error: LonghaulError) -> HTTPResponseStatus {
         switch error.code {
-        case .noSuchTransfer, .noSuchSession, .noSuchHost, .noSuchEvent, .noSuchTask: .notFound
+        case .noSuchTransfer, .noSuchSession, .noSuchHost, .noSuchEvent, .noSuchTask,
+            .noSuchBundle:
+            .notFound
         case .invalidRequest, .unsupported: .badRequest
         case .notPermitted: .forbidden
         case .conflict, .destinationExists, .permission, .noSpace, .tooLarge, .sourceChanged,

@@ -93,7 +93,8 @@ struct BundleFileRows: ConnectionRows {
         SELECT 1 FROM bundleFile o INDEXED BY bundleFileDigest \
         JOIN bundleVersion v ON v.id = o.version JOIN bundle b ON b.id = v.bundle \
         WHERE o.digest = f.digest AND o.digest IS NOT NULL AND o.state IN (1, 2) \
-        AND o.state = 1 AND b.paused = 0 AND (b.id = ?4 OR ?5))) \
+        AND o.state = 1 AND b.paused = 0 \
+        AND (b.id = ?4 OR ?5 OR json_extract(b.settings, '$.policy') = 'essential'))) \
         ORDER BY number LIMIT ?3
         """
     private static let equals = """
