@@ -16,6 +16,10 @@ public typealias BackgroundURLSessionDataTask = URLSessionDataTask
 public typealias BackgroundURLSessionDownloadTask = URLSessionDownloadTask
 /// Foundation's upload.
 public typealias BackgroundURLSessionUploadTask = URLSessionUploadTask
+/// Foundation's cost of a task.
+public typealias BackgroundURLSessionTaskMetrics = URLSessionTaskMetrics
+/// Foundation's cost of a request.
+public typealias BackgroundURLSessionTaskTransactionMetrics = URLSessionTaskTransactionMetrics
 /// Foundation's delegate of a session.
 public typealias BackgroundURLSessionDelegate = URLSessionDelegate
 /// Foundation's delegate of tasks.

@@ -19,8 +19,9 @@ public final class BackgroundURLSession: Sendable {
     public let delegate: (any BackgroundURLSessionDelegate)?
     /// The queue that calls the delegate.
     public let delegateQueue: OperationQueue
+    let registry = TaskRegistry()
     private let commands: AsyncStream<Command>.Continuation
-    private let state = Mutex(State())
+    private let text = Mutex<String?>(nil)
 
     /// Answer of the delegate about a delayed request (URLSession's type of this name).
     public enum DelayedRequestDisposition: Sendable {
@@ -32,18 +33,12 @@ public final class BackgroundURLSession: Sendable {
         case cancel
     }
 
+    /// Answer of the delegate to a challenge: Foundation's type.
+    public typealias AuthChallengeDisposition = URLSession.AuthChallengeDisposition
+
     /// Performed one after the other; without a session where it could not be opened or is
     /// invalidated.
     typealias Command = @Sendable (OpenSession?) async -> Void
-
-    private struct State {
-        /// Tasks that have not ended, by their identifiers.
-        var tasks: [Int: BackgroundURLSessionTask] = [:]
-        /// No new task is taken.
-        var isInvalidating = false
-        /// Reason why the session could not be opened.
-        var failure: LonghaulError?
-    }
 
     /// Opens the session; returns before it is open. If it cannot be opened, its tasks and then
     /// `urlSession(_:didBecomeInvalidWithError:)` get the error.
@@ -65,6 +60,18 @@ public final class BackgroundURLSession: Sendable {
         Task { await perform(stream) }
     }
 
+    /// Opens the session without a delegate: its async methods return results, and the events of
+    /// its other tasks wait for a session with a delegate, or for a launch of the ``host``.
+    public convenience init(configuration: BackgroundURLSessionConfiguration) {
+        self.init(configuration: configuration, delegate: nil, delegateQueue: nil)
+    }
+
+    /// The program's own text. Default: `nil`.
+    public var sessionDescription: String? {
+        get { text.withLock { $0 } }
+        set { text.withLock { $0 = newValue } }
+    }
+
     // MARK: - Tasks
 
     /// A download of a URL. Nothing of it is recorded before its first `resume()`.
@@ -74,9 +81,18 @@ public final class BackgroundURLSession: Sendable {
 
     /// A download by a request, as for a URL.
     public func downloadTask(with request: URLRequest) -> BackgroundURLSessionDownloadTask {
-        add(
-            BackgroundURLSessionDownloadTask(freshIdentifier(), request, source: nil, .init(), self)
-        )
+        add(BackgroundURLSessionDownloadTask(request, source: nil, self))
+    }
+
+    /// A download that continues a cancelled or failed one, with its bytes. Works in any process
+    /// that has the store. Its first `resume()` reads the data; if they are damaged, of another
+    /// store, or of a download that is forgotten or continued already, the task ends with
+    /// `URLError.resourceUnavailable`.
+    ///
+    /// If the server has another version of the file by then, the download begins again.
+    public func downloadTask(withResumeData data: Data) -> BackgroundURLSessionDownloadTask {
+        let request = ResumeData(data)?.request
+        return add(BackgroundURLSessionDownloadTask(request, source: nil, resumeData: data, self))
     }
 
     /// An upload of a file by PUT or POST, as the request says. The file must not change until the
@@ -84,82 +100,53 @@ public final class BackgroundURLSession: Sendable {
     public func uploadTask(
         with request: URLRequest, fromFile file: URL
     ) -> BackgroundURLSessionUploadTask {
-        add(
-            BackgroundURLSessionUploadTask(freshIdentifier(), request, source: file, .init(), self))
+        add(BackgroundURLSessionUploadTask(request, source: file, self))
     }
 
-    /// Random, so that it differs from identifiers of earlier processes; less than 2^53.
-    private func freshIdentifier() -> Int { Int.random(in: 1..<(1 << 53)) }
+    /// An upload that continues a cancelled or failed one, as ``downloadTask(withResumeData:)``
+    /// does. What the server has is not sent again, where it can continue.
+    public func uploadTask(withResumeData data: Data) -> BackgroundURLSessionUploadTask {
+        let resume = ResumeData(data)
+        let source = resume?.source.map { URL(fileURLWithPath: $0, isDirectory: false) }
+        return add(
+            BackgroundURLSessionUploadTask(
+                resume?.request, source: source ?? URL(fileURLWithPath: "/"), resumeData: data,
+                self))
+    }
 
-    private func add<Added: BackgroundURLSessionTask>(_ task: Added) -> Added {
-        let isTaken = state.withLock { state in
-            if !state.isInvalidating { state.tasks[task.taskIdentifier] = task }
-            return !state.isInvalidating
-        }
-        precondition(isTaken, "the session has been invalidated: no task is created in it")
+    func add<Added: BackgroundURLSessionTask>(_ task: Added) -> Added {
+        precondition(
+            registry.add(task), "the session has been invalidated: no task is created in it")
+        calls.created(task)
         return task
     }
 
-    /// The tasks that have not ended, tasks of earlier processes included, once all earlier calls
-    /// of the session are recorded.
-    public var allTasks: [BackgroundURLSessionTask] {
-        get async {
-            await withCheckedContinuation { continuation in
-                getAllTasks { continuation.resume(returning: $0) }
-            }
-        }
-    }
-
-    /// Calls back, on no certain thread, with ``allTasks``.
-    public func getAllTasks(
-        completionHandler: @escaping @Sendable ([BackgroundURLSessionTask]) -> Void
-    ) {
-        send { [self] _ in completionHandler(openTasks) }
-    }
+    var calls: DelegateCalls { DelegateCalls(session: self) }
 
     // MARK: - The end
 
     /// Accepts no new task, and leaves the session when all of its tasks have ended, tasks of
     /// earlier processes included. The delegate is then notified.
     public func finishTasksAndInvalidate() {
-        state.withLock { $0.isInvalidating = true }
+        registry.refuseNewTasks()
         send { [self] _ in finishIfIdle() }
     }
 
     /// Cancels all tasks, then leaves the session as ``finishTasksAndInvalidate()``.
     public func invalidateAndCancel() {
-        state.withLock { $0.isInvalidating = true }
+        registry.refuseNewTasks()
         send { [self] _ in
-            for task in openTasks { task.cancel() }
+            for task in registry.all { task.cancel() }
             send { [self] _ in finishIfIdle() }
         }
     }
 
     func finishIfIdle() {
-        let isIdle = state.withLock { $0.isInvalidating && $0.tasks.isEmpty }
-        if isIdle { commands.finish() }
-    }
-
-    // MARK: - Registry
-
-    var openTasks: [BackgroundURLSessionTask] {
-        let tasks = state.withLock { $0.tasks.values.filter { $0.state != .completed } }
-        return tasks.sorted { $0.taskIdentifier < $1.taskIdentifier }
-    }
-
-    /// The task of a transfer, made if this process has none.
-    func task(of transfer: Transfer) -> BackgroundURLSessionTask {
-        let identifier = TaskNote(transfer)?.taskIdentifier ?? Int(transfer.id.rawValue)
-        return state.withLock { state in
-            if let known = state.tasks[identifier] { return known }
-            let task = BackgroundURLSessionTask.found(transfer, identifier, in: self)
-            state.tasks[identifier] = task
-            return task
-        }
+        if registry.isOver { commands.finish() }
     }
 
     func forget(_ task: BackgroundURLSessionTask) {
-        state.withLock { _ = $0.tasks.removeValue(forKey: task.taskIdentifier) }
+        registry.remove(task)
         finishIfIdle()
     }
 
@@ -173,51 +160,44 @@ public final class BackgroundURLSession: Sendable {
     private func perform(_ stream: AsyncStream<Command>) async {
         let open: OpenSession
         do {
-            open = try await OpenSession(configuration)
+            open = try await OpenSession(self)
             for transfer in try await open.transfers() { _ = task(of: transfer) }
         } catch {
             return await refuse(stream, error)
         }
-        open.session.onInputNeeded { [self] need in try await answer(need, open) }
-        let events = Task { await follow(open) }
-        for task in openTasks where task.now.id != nil { follow(task, open) }
+        open.session.onInputNeeded { need in try await open.answer(need) }
+        let events = Task { await open.followEvents() }
+        for task in registry.all where task.now.id != nil { open.follow(task) }
         for await command in stream { await command(open) }
         if delegate != nil { open.acknowledgeFinish() }
         try? await open.session.invalidate()
         await events.value
-        await tell { [self] in
-            delegate?.urlSession(self, didBecomeInvalidWithError: nil)
-        }
+        await calls.invalidated(nil)
     }
 
     /// The end of a session that cannot be opened.
     private func refuse(_ stream: AsyncStream<Command>, _ error: LonghaulError) async {
-        state.withLock {
-            $0.isInvalidating = true
-            $0.failure = error
-        }
-        for task in openTasks { await give(up: task, error) }
+        registry.refuseNewTasks(because: error)
+        for task in registry.all { await giveUp(task, error) }
         finishIfIdle()
         for await command in stream { await command(nil) }
-        await tell { [self] in
-            delegate?.urlSession(
-                self, didBecomeInvalidWithError: URLError(error, nil))
-        }
+        await calls.invalidated(URLError(error, nil))
     }
 
-    var failure: LonghaulError {
-        state.withLock { $0.failure }
-            ?? LonghaulError(.sessionInvalidated, "the session is invalidated")
+    /// The end of a task that is not recorded.
+    func giveUp(_ task: BackgroundURLSessionTask, _ error: LonghaulError) async {
+        await calls.end(task, error)
+        forget(task)
     }
 
-    /// Calls the delegate on its queue and waits for its return.
-    func tell(_ body: @escaping @Sendable () -> Void) async {
-        await withCheckedContinuation { continuation in
-            delegateQueue.addOperation {
-                body()
-                continuation.resume()
-            }
+    /// The task of a transfer. One of an earlier process is made anew.
+    func task(of transfer: Transfer) -> BackgroundURLSessionTask {
+        let task = registry.task(of: transfer) { identifier in
+            transfer.source == nil
+                ? BackgroundURLSessionDownloadTask(transfer, identifier, self)
+                : BackgroundURLSessionUploadTask(transfer, identifier, self)
         }
+        return task
     }
 }
 #endif

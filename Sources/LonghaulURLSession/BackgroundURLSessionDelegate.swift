@@ -2,7 +2,8 @@
 public import Foundation
 @_exported public import FoundationNetworking
 
-/// Told about a session as a whole (URLSession's `URLSessionDelegate`). All methods are optional.
+/// Notified about a session as a whole (URLSession's `URLSessionDelegate`). All methods are
+/// optional.
 ///
 /// Methods of all delegates run on the session's delegate queue, one after the other.
 public protocol BackgroundURLSessionDelegate: NSObjectProtocol, Sendable {
@@ -16,16 +17,44 @@ public protocol BackgroundURLSessionDelegate: NSObjectProtocol, Sendable {
     /// All events were delivered: called after the last event of a launch, and when all transfers
     /// of the session have ended.
     func urlSessionDidFinishEvents(forBackgroundURLSession session: BackgroundURLSession)
+
+    /// A server was not trusted, or asks for a certificate of the client. Asked when an attempt has
+    /// ended by that, since libcurl does not wait in a handshake; with a credential the task begins
+    /// again. By `.performDefaultHandling`, the default, the task's delegate is asked.
+    ///
+    /// The completion handler has to be called once, on any thread; other events of the session
+    /// wait for it.
+    func urlSession(
+        _ session: BackgroundURLSession, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler:
+            @escaping @Sendable (
+                BackgroundURLSession.AuthChallengeDisposition, URLCredential?
+            ) -> Void)
 }
 
-/// Told about tasks of either kind (URLSession's `URLSessionTaskDelegate`).
+/// Notified about tasks of either kind (URLSession's `URLSessionTaskDelegate`).
 public protocol BackgroundURLSessionTaskDelegate: BackgroundURLSessionDelegate {
-    /// The task has ended. Told again after a crash until the method has returned. The error is
+    /// A task was created, and is not resumed yet. That of an async method is given to the method's
+    /// delegate, other ones to the session's.
+    func urlSession(_ session: BackgroundURLSession, didCreateTask task: BackgroundURLSessionTask)
+
+    /// A task waits for a network, or for an unmetered one. Called once for a task, in each
+    /// process.
+    func urlSession(
+        _ session: BackgroundURLSession,
+        taskIsWaitingForConnectivity task: BackgroundURLSessionTask)
+
+    /// The task has ended. Called again after a crash until the method has returned. The error is
     /// `nil` for success; else a `URLError`, whose `userInfo[NSUnderlyingErrorKey]` is the
     /// `LonghaulError`.
     func urlSession(
         _ session: BackgroundURLSession, task: BackgroundURLSessionTask,
         didCompleteWithError error: (any Error)?)
+
+    /// The cost of the task, before its end.
+    func urlSession(
+        _ session: BackgroundURLSession, task: BackgroundURLSessionTask,
+        didFinishCollecting metrics: BackgroundURLSessionTaskMetrics)
 
     /// An upload has progressed. `totalBytesSent` counts the bytes that the server has
     /// acknowledged.
@@ -33,6 +62,21 @@ public protocol BackgroundURLSessionTaskDelegate: BackgroundURLSessionDelegate {
         _ session: BackgroundURLSession, task: BackgroundURLSessionTask,
         didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64)
+
+    /// The server asks for user and password (401, basic or digest), or the session's delegate has
+    /// left a challenge of the connection to this one. With a credential the task begins again; by
+    /// `.performDefaultHandling`, the default, it ends with the server's answer. Asked at most five
+    /// times for a task. A program that does not run is asked at its next launch.
+    ///
+    /// The completion handler has to be called once, on any thread; other events of the session
+    /// wait for it.
+    func urlSession(
+        _ session: BackgroundURLSession, task: BackgroundURLSessionTask,
+        didReceive challenge: URLAuthenticationChallenge,
+        completionHandler:
+            @escaping @Sendable (
+                BackgroundURLSession.AuthChallengeDisposition, URLCredential?
+            ) -> Void)
 
     /// A task with an ``BackgroundURLSessionTask/earliestBeginDate`` is about to begin. Asked for
     /// sessions with a host; without one the task begins. Default: it begins.
@@ -48,7 +92,7 @@ public protocol BackgroundURLSessionTaskDelegate: BackgroundURLSessionDelegate {
             ) -> Void)
 }
 
-/// Told about the bodies of answers (URLSession's `URLSessionDataDelegate`).
+/// Notified about the bodies of answers (URLSession's `URLSessionDataDelegate`).
 public protocol BackgroundURLSessionDataDelegate: BackgroundURLSessionTaskDelegate {
     /// The server's answer to an upload has a body: at most 64 KiB of it, in one call, before
     /// `urlSession(_:task:didCompleteWithError:)`.
@@ -58,11 +102,11 @@ public protocol BackgroundURLSessionDataDelegate: BackgroundURLSessionTaskDelega
 }
 
 /// Notified about downloads (URLSession's `URLSessionDownloadDelegate`). Completed downloads stay
-/// unacknowledged, with their files, while the session's delegate does not conform to this
-/// protocol.
+/// unacknowledged, with their files, while neither the task's delegate nor the session's conforms
+/// to this protocol.
 public protocol BackgroundURLSessionDownloadDelegate: BackgroundURLSessionTaskDelegate {
     /// The file is there, whole and durable. It is deleted when the method returns; move it
-    /// elsewhere before. Told again after a crash until the method has returned.
+    /// elsewhere before. Called again after a crash until the method has returned.
     func urlSession(
         _ session: BackgroundURLSession, downloadTask: BackgroundURLSessionDownloadTask,
         didFinishDownloadingTo location: URL)
@@ -73,61 +117,10 @@ public protocol BackgroundURLSessionDownloadDelegate: BackgroundURLSessionTaskDe
         _ session: BackgroundURLSession, downloadTask: BackgroundURLSessionDownloadTask,
         didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
         totalBytesExpectedToWrite: Int64)
-}
 
-extension BackgroundURLSessionDelegate {
-    /// Does nothing.
-    public func urlSession(
-        _ session: BackgroundURLSession, didBecomeInvalidWithError error: (any Error)?
-    ) {}
-
-    /// Does nothing.
-    public func urlSessionDidFinishEvents(
-        forBackgroundURLSession session: BackgroundURLSession
-    ) {}
-}
-
-extension BackgroundURLSessionTaskDelegate {
-    /// Does nothing.
-    public func urlSession(
-        _ session: BackgroundURLSession, task: BackgroundURLSessionTask,
-        didCompleteWithError error: (any Error)?
-    ) {}
-
-    /// Does nothing.
-    public func urlSession(
-        _ session: BackgroundURLSession, task: BackgroundURLSessionTask,
-        didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
-        totalBytesExpectedToSend: Int64
-    ) {}
-
-    /// Lets the task begin.
-    public func urlSession(
-        _ session: BackgroundURLSession, task: BackgroundURLSessionTask,
-        willBeginDelayedRequest request: URLRequest,
-        completionHandler:
-            @escaping @Sendable (
-                BackgroundURLSession.DelayedRequestDisposition, URLRequest?
-            ) -> Void
-    ) {
-        completionHandler(.continueLoading, nil)
-    }
-}
-
-extension BackgroundURLSessionDataDelegate {
-    /// Does nothing.
-    public func urlSession(
-        _ session: BackgroundURLSession, dataTask: BackgroundURLSessionDataTask,
-        didReceive data: Data
-    ) {}
-}
-
-extension BackgroundURLSessionDownloadDelegate {
-    /// Does nothing.
-    public func urlSession(
+    /// The download continues another one by its resume data: so many bytes are kept of it.
+    func urlSession(
         _ session: BackgroundURLSession, downloadTask: BackgroundURLSessionDownloadTask,
-        didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
-        totalBytesExpectedToWrite: Int64
-    ) {}
+        didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64)
 }
 #endif

@@ -20,15 +20,13 @@ public class BackgroundURLSessionTask: @unchecked Sendable {
     public let originalRequest: URLRequest?
     /// The file that an upload sends.
     let source: URL?
+    /// The async method that awaits the task; `nil` = the delegate gets its end.
+    let waiter: TaskWaiter?
     let session: BackgroundURLSession
     private let facts: Mutex<Facts>
 
     struct Facts {
-        var taskDescription: String?
-        var earliestBeginDate: Date?
-        var expectedToSend: Int64?
-        var expectedToReceive: Int64?
-        var priority: Float = 0.5
+        var settings = Settings()
         var state = State.suspended
         var id: TransferID?
         var bytesDone: Int64 = 0
@@ -37,16 +35,62 @@ public class BackgroundURLSessionTask: @unchecked Sendable {
         var error: (any Error)?
         /// Error of a link refused by the server, because of which the task was cancelled.
         var refusal: LonghaulError?
+        /// What the task continues.
+        var resumeData: Data?
+        /// What continues the task, which was cancelled.
+        var resumeDataLeft: Data?
+        /// The task that continues a cancelled async method.
+        var successor: BackgroundURLSessionTask?
+        /// Answers to challenges so far.
+        var credentials = TaskCredentials()
+        /// The delegate knows that the task waits for a network.
+        var isWaitReported = false
+        var progress: Progress?
+    }
+
+    struct Settings {
+        var taskDescription: String?
+        var earliestBeginDate: Date?
+        var expectedToSend: Int64?
+        var expectedToReceive: Int64?
+        var priority: Float = 0.5
+        var delegate: (any BackgroundURLSessionTaskDelegate)?
     }
 
     init(
-        _ identifier: Int, _ request: URLRequest?, source: URL?, _ facts: Facts,
+        _ request: URLRequest?, source: URL?, resumeData: Data? = nil, waiter: TaskWaiter? = nil,
         _ session: BackgroundURLSession
     ) {
-        taskIdentifier = identifier
+        taskIdentifier = TaskRegistry.freshIdentifier()
         originalRequest = request
         self.source = source
+        self.waiter = waiter
         self.session = session
+        var facts = Facts()
+        facts.resumeData = resumeData
+        self.facts = Mutex(facts)
+    }
+
+    /// The task of a transfer that an earlier process has recorded.
+    init(_ transfer: Transfer, _ identifier: Int, _ session: BackgroundURLSession) {
+        taskIdentifier = identifier
+        originalRequest = URLRequest(transfer)
+        source = transfer.source.map { URL(fileURLWithPath: $0, isDirectory: false) }
+        waiter = nil
+        self.session = session
+        var facts = Facts()
+        facts.settings.taskDescription = TaskNote(transfer)?.taskDescription
+        facts.settings.earliestBeginDate = transfer.earliestBegin.map(Date.init)
+        facts.settings.priority = transfer.priority.urlSession
+        if transfer.source == nil {
+            facts.settings.expectedToReceive = transfer.expectedBytes
+        } else {
+            facts.settings.expectedToSend = transfer.expectedBytes
+        }
+        facts.state = transfer.state == .paused ? .suspended : .running
+        facts.id = transfer.id
+        facts.bytesDone = transfer.bytesDone
+        facts.bytesTotal = transfer.bytesTotal
         self.facts = Mutex(facts)
     }
 
@@ -73,18 +117,18 @@ public class BackgroundURLSessionTask: @unchecked Sendable {
 
     /// The program's own text, kept with the task across processes. Default: `nil`.
     public var taskDescription: String? {
-        get { now.taskDescription }
+        get { now.settings.taskDescription }
         set {
-            update { $0.taskDescription = newValue }
+            update { $0.settings.taskDescription = newValue }
             session.change(self) { $0.metadata = TaskNote(self).text }
         }
     }
 
     /// Earliest moment of the start; `nil`, the default, is at once.
     public var earliestBeginDate: Date? {
-        get { now.earliestBeginDate }
+        get { now.settings.earliestBeginDate }
         set {
-            update { $0.earliestBeginDate = newValue }
+            update { $0.settings.earliestBeginDate = newValue }
             session.change(self) { $0.earliestBegin = .some(newValue.map(Timestamp.init)) }
         }
     }
@@ -92,67 +136,34 @@ public class BackgroundURLSessionTask: @unchecked Sendable {
     /// Expected number of bytes to send; -1, the default, is unknown. A hint that counts until
     /// the task is recorded.
     public var countOfBytesClientExpectsToSend: Int64 {
-        get { now.expectedToSend ?? Self.unknown }
-        set { update { $0.expectedToSend = newValue < 0 ? nil : newValue } }
+        get { now.settings.expectedToSend ?? Self.unknown }
+        set { update { $0.settings.expectedToSend = newValue < 0 ? nil : newValue } }
     }
 
     /// Expected number of bytes to receive, as ``countOfBytesClientExpectsToSend``.
     public var countOfBytesClientExpectsToReceive: Int64 {
-        get { now.expectedToReceive ?? Self.unknown }
-        set { update { $0.expectedToReceive = newValue < 0 ? nil : newValue } }
+        get { now.settings.expectedToReceive ?? Self.unknown }
+        set { update { $0.settings.expectedToReceive = newValue < 0 ? nil : newValue } }
     }
 
     /// 0 to 1. Below 0.5, the default, the task comes after others, above before them.
     public var priority: Float {
-        get { now.priority }
+        get { now.settings.priority }
         set {
-            update { $0.priority = newValue }
+            update { $0.settings.priority = newValue }
             session.change(self) { $0.priority = Priority(urlSession: newValue) }
         }
     }
 
-    // MARK: - State
-
-    /// The state; that of a task which waits for its turn or for a network is `running`.
-    public var state: State { now.state }
-
-    /// Bytes of a download that are kept.
-    public var countOfBytesReceived: Int64 { source == nil ? now.bytesDone : 0 }
-
-    /// Bytes of an upload that the server has acknowledged.
-    public var countOfBytesSent: Int64 { source == nil ? 0 : now.bytesDone }
-
-    /// The size of a download; -1 while it is unknown.
-    public var countOfBytesExpectedToReceive: Int64 {
-        source == nil ? now.bytesTotal ?? Self.unknown : Self.unknown
+    /// A delegate of this task alone, in this process: it gets the calls of the protocols that it
+    /// conforms to, in place of the session's delegate. Held until the task ends. Default: `nil`.
+    public var delegate: (any BackgroundURLSessionTaskDelegate)? {
+        get { now.settings.delegate }
+        set { update { $0.settings.delegate = newValue } }
     }
-
-    /// The size of an upload; -1 while it is unknown.
-    public var countOfBytesExpectedToSend: Int64 {
-        source == nil ? Self.unknown : now.bytesTotal ?? Self.unknown
-    }
-
-    /// The server's answer, an `HTTPURLResponse` over HTTP. `nil` before the end.
-    public var response: URLResponse? { now.response }
-
-    /// Reason of the failure, a `URLError`; `nil` before the end and after success.
-    public var error: (any Error)? { now.error }
 
     static let unknown: Int64 = -1
 }
-
-/// A task whose answer has a body (URLSession's `URLSessionDataTask`): an upload.
-public class BackgroundURLSessionDataTask: BackgroundURLSessionTask, @unchecked Sendable {}
-
-/// An upload of a file (URLSession's `URLSessionUploadTask`).
-public final class BackgroundURLSessionUploadTask: BackgroundURLSessionDataTask,
-    @unchecked Sendable
-{}
-
-/// A download (URLSession's `URLSessionDownloadTask`).
-public final class BackgroundURLSessionDownloadTask: BackgroundURLSessionTask,
-    @unchecked Sendable
-{}
 
 extension BackgroundURLSessionTask: Hashable {
     /// True if both are the same task of the same session object.

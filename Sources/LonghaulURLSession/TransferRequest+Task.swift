@@ -30,9 +30,9 @@ struct TaskNote: Codable {
 extension TransferRequest {
     /// The request of a task that begins.
     init(
-        _ task: BackgroundURLSessionTask, _ settings: BackgroundURLSessionConfiguration.State
+        _ task: BackgroundURLSessionTask, _ configuration: BackgroundURLSessionConfiguration
     ) throws(LonghaulError) {
-        guard let request = task.originalRequest else {
+        guard let request = task.originalRequest, let url = request.url else {
             throw LonghaulError(.invalidRequest, "the task has no request")
         }
         var plain = request
@@ -43,18 +43,22 @@ extension TransferRequest {
             plain.httpBodyStream = nil
         }
         try self.init(plain)
-        for (name, value) in settings.headers where headers[name] == nil {
-            headers[name] = value
-        }
         let facts = task.now
-        earliestBeginDate = facts.earliestBeginDate
-        expectedBytes = task.source == nil ? facts.expectedToReceive : facts.expectedToSend
-        priority = Priority(urlSession: facts.priority)
+        earliestBeginDate = facts.settings.earliestBeginDate
+        expectedBytes =
+            task.source == nil
+            ? facts.settings.expectedToReceive : facts.settings.expectedToSend
+        priority = Priority(urlSession: facts.settings.priority)
         metadata = TaskNote(task).text
-        if let count = settings.connectionsPerHost {
-            options.connections = .exactly(min(max(count, 1), 16))
-        }
-        guard task.source != nil else { return }
+        if task.waiter != nil { isDiscretionary = false }
+        options.deliversErrorPages = task.source == nil && configuration.deliversErrorPages
+        try add(configuration, request, url)
+        add(facts.credentials, of: configuration.urlCredentialStorage, url)
+        if task.source != nil { try send(request) }
+    }
+
+    /// The file goes by the request's method.
+    private mutating func send(_ request: URLRequest) throws(LonghaulError) {
         guard let method = UploadMethod(rawValue: request.httpMethod ?? "GET")
         else {
             throw LonghaulError(
@@ -64,6 +68,92 @@ extension TransferRequest {
         self.method = method
         // Two tasks with the same file and URL are two requests.
         options.onDuplicate = .separate
+    }
+
+    /// The settings of the session that hold for each request.
+    private mutating func add(
+        _ configuration: BackgroundURLSessionConfiguration, _ request: URLRequest, _ url: URL
+    ) throws(LonghaulError) {
+        let settings = configuration.values.requests
+        for (name, value) in settings.headers where headers[name] == nil {
+            headers[name] = value
+        }
+        if !settings.allowsCellularAccess { schedule.requires.unmetered = true }
+        if !settings.allowsConstrainedNetworkAccess { schedule.requires.fullPower = true }
+        if [settings.networkServiceType, request.networkServiceType].contains(.background) {
+            priority = .low
+        }
+        if let count = settings.connectionsPerHost {
+            options.connections = .exactly(min(max(count, 1), 16))
+        }
+        if let proxies = settings.proxies { options.proxy = proxies.proxy(for: url) }
+        if [settings.cachePolicy, request.cachePolicy].contains(where: \.passesCaches),
+            headers["Cache-Control"] == nil
+        {
+            headers["Cache-Control"] = "no-cache"
+        }
+        if settings.setsCookies, request.httpShouldHandleCookies, headers["Cookie"] == nil,
+            let storage = configuration.httpCookieStorage
+        {
+            headers["Cookie"] = storage.header(for: url)
+        }
+        if settings.minimumTLS == .TLSv13 {
+            throw LonghaulError(
+                .unsupported,
+                "TLS 1.3 cannot be demanded; tlsMinimumSupportedProtocolVersion is at"
+                    + " most TLSv12")
+        }
+    }
+
+    /// Credentials that the task was given for a challenge, else those stored for the host.
+    private mutating func add(
+        _ credentials: TaskCredentials, of storage: URLCredentialStorage?, _ url: URL
+    ) {
+        options.clientCertificate = credentials.identity
+        options.clientKey = credentials.identity
+        options.insecure = credentials.trustsServer
+        if let user = credentials.user {
+            options.user = user
+            options.authentication = credentials.scheme
+            return
+        }
+        guard headers["Authorization"] == nil, let storage else { return }
+        let port = url.port ?? (url.scheme == "http" ? 80 : 443)
+        let space = storage.allCredentials.keys.first {
+            $0.host == url.host && $0.port == port && $0.protocol == url.scheme
+        }
+        guard let space, let credential = storage.defaultCredential(for: space),
+            let user = credential.user, let password = credential.password
+        else { return }
+        options.user = "\(user):\(password)"
+        let isDigest = space.authenticationMethod == NSURLAuthenticationMethodHTTPDigest
+        options.authentication = isDigest ? .digest : .basic
+    }
+}
+
+extension URLRequest.CachePolicy {
+    /// Caches on the way are to ask the server.
+    fileprivate var passesCaches: Bool {
+        switch self {
+        case .reloadIgnoringLocalAndRemoteCacheData, .reloadRevalidatingCacheData: true
+        default: false
+        }
+    }
+}
+
+extension HTTPCookieStorage {
+    /// The value of `Cookie` for a URL (RFC 6265, section 5.4).
+    fileprivate func header(for url: URL) -> String? {
+        let path = url.path.isEmpty ? "/" : url.path
+        let sent = (cookies(for: url) ?? []).filter { cookie in
+            if cookie.isSecure, url.scheme != "https" { return false }
+            if let end = cookie.expiresDate, end < Date.now { return false }
+            let place = cookie.path.hasSuffix("/") ? cookie.path : cookie.path + "/"
+            return path == cookie.path || (path + "/").hasPrefix(place)
+        }
+        if sent.isEmpty { return nil }
+        return sent.sorted { ($1.path.count, $0.name) < ($0.path.count, $1.name) }
+            .map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
     }
 }
 
@@ -78,61 +168,6 @@ extension Priority {
         case .normal: URLSessionTask.defaultPriority
         case .high: URLSessionTask.highPriority
         }
-    }
-}
-
-extension URLRequest {
-    /// The request of a transfer, as far as the store has it.
-    init?(_ transfer: Transfer) {
-        guard let url = URL(string: transfer.url) else { return nil }
-        self.init(url: url)
-        if let method = transfer.options.upload?.method {
-            httpMethod = method.rawValue
-        }
-        for field in transfer.options.headers.fields {
-            addValue(field.value, forHTTPHeaderField: field.name)
-        }
-    }
-}
-
-extension URLError {
-    /// The error that URLSession has for it; the `LonghaulError` is its
-    /// `NSUnderlyingErrorKey`.
-    init(_ error: LonghaulError, _ url: URL?) {
-        var details: [String: Any] = [
-            NSUnderlyingErrorKey: error, NSLocalizedDescriptionKey: error.localizedDescription,
-        ]
-        if let url { details[NSURLErrorFailingURLErrorKey] = url }
-        self.init(URLError.codes[error.code] ?? .unknown, userInfo: details)
-    }
-
-    private static let codes: [LonghaulError.Code: URLError.Code] = [
-        .cancelled: .cancelled, .timedOut: .timedOut, .dns: .cannotFindHost,
-        .network: .networkConnectionLost, .tls: .secureConnectionFailed,
-        .unauthorized: .userAuthenticationRequired, .forbidden: .noPermissionsToReadFile,
-        .notFound: .fileDoesNotExist, .clientError: .badServerResponse,
-        .serverError: .badServerResponse, .permission: .noPermissionsToReadFile,
-        .noSpace: .cannotWriteToFile, .io: .cannotWriteToFile,
-        .sourceChanged: .cannotOpenFile, .invalidRequest: .badURL,
-        .unsupported: .unsupportedURL, .checksumMismatch: .cannotDecodeRawData,
-    ]
-}
-
-extension Transfer {
-    /// The server's answer as URLSession has it.
-    var urlResponse: URLResponse? {
-        let url = URL(string: response?.url ?? self.url)
-        guard let url else { return nil }
-        if let status = response?.statusCode ?? error?.httpStatus {
-            let fields = response?.headers.fields.map { ($0.name, $0.value) } ?? []
-            return HTTPURLResponse(
-                url: url, statusCode: status, httpVersion: nil,
-                headerFields: Dictionary(fields) { "\($0), \($1)" })
-        }
-        guard state == .completed else { return nil }
-        return URLResponse(
-            url: url, mimeType: response?.mediaType,
-            expectedContentLength: Int(bytesTotal ?? -1), textEncodingName: nil)
     }
 }
 #endif

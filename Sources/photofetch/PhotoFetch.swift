@@ -44,6 +44,8 @@ final class Photos: NSObject, BackgroundURLSessionDownloadDelegate {
         didFinishDownloadingTo location: URL
     ) {
         let name = downloadTask.taskDescription ?? location.lastPathComponent
+        let status = (downloadTask.response as? HTTPURLResponse)?.statusCode ?? 200
+        guard status < 400 else { return print("refused \(name): \(status)") }
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             try FileManager.default.moveItem(at: location, to: folder.appending(path: name))
