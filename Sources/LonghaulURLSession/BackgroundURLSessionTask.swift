@@ -146,6 +146,13 @@ public class BackgroundURLSessionTask: @unchecked Sendable {
         set { update { $0.settings.expectedToReceive = newValue < 0 ? nil : newValue } }
     }
 
+    /// A ``priority`` before others: 0.75.
+    public static let highPriority: Float = URLSessionTask.highPriority
+    /// The default of ``priority``: 0.5.
+    public static let defaultPriority: Float = URLSessionTask.defaultPriority
+    /// A ``priority`` after others: 0.25.
+    public static let lowPriority: Float = URLSessionTask.lowPriority
+
     /// 0 to 1. Below 0.5, the default, the task comes after others, above before them.
     public var priority: Float {
         get { now.settings.priority }

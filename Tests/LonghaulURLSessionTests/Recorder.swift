@@ -18,6 +18,9 @@ final class Recorder: NSObject, BackgroundURLSessionDownloadDelegate,
         var sent: [(more: Int64, total: Int64, expected: Int64)] = []
         var delayed: [URLRequest] = []
         var descriptions: [String?] = []
+        var resumed: [(at: Int64, of: Int64)] = []
+        var created: [Int] = []
+        var waiting: [Int] = []
     }
 
     typealias Answer = (BackgroundURLSession.DelayedRequestDisposition, URLRequest?)
@@ -57,6 +60,24 @@ final class Recorder: NSObject, BackgroundURLSessionDownloadDelegate,
         told.withLock {
             $0.written.append((bytesWritten, totalBytesWritten, totalBytesExpectedToWrite))
         }
+    }
+
+    func urlSession(
+        _ session: BackgroundURLSession, downloadTask: BackgroundURLSessionDownloadTask,
+        didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64
+    ) {
+        told.withLock { $0.resumed.append((fileOffset, expectedTotalBytes)) }
+    }
+
+    func urlSession(_ session: BackgroundURLSession, didCreateTask task: BackgroundURLSessionTask) {
+        told.withLock { $0.created.append(task.taskIdentifier) }
+    }
+
+    func urlSession(
+        _ session: BackgroundURLSession,
+        taskIsWaitingForConnectivity task: BackgroundURLSessionTask
+    ) {
+        told.withLock { $0.waiting.append(task.taskIdentifier) }
     }
 
     func urlSession(

@@ -118,7 +118,7 @@ import Testing
         let world = try await SimulatedWorld(startingAt: start)
         world.network.serve(url, content)
         let recorder = Recorder()
-        let session = world.urlSession(recorder)
+        let session = world.urlSession(recorder) { $0.deliversErrorPages = false }
         session.downloadTask(with: url).cancel()
         let cancelled = "end \(URLError.cancelled.rawValue)"
         try await recorder.heard(cancelled)
@@ -148,6 +148,23 @@ import Testing
         }
         #expect(recorder.now.calls.filter { $0 == cancelled }.count == 2)
         #expect(paused.state == .completed)
+    }
+
+    /// As in Foundation, a status is no error.
+    @Test func thePageOfAnErrorIsTheFile() async throws {
+        let world = try await SimulatedWorld(startingAt: start)
+        let recorder = Recorder()
+        let session = world.urlSession(recorder)
+        let missing = session.downloadTask(with: url)
+        missing.resume()
+        #expect(await session.allTasks == [missing])
+        try await world.advance(by: 60)
+        try await recorder.heard("events")
+        #expect(recorder.now.calls == ["file", "end", "events"])
+        #expect((missing.response as? HTTPURLResponse)?.statusCode == 404)
+        #expect(missing.error == nil)
+        session.finishTasksAndInvalidate()
+        try await recorder.heard("invalid")
     }
 
     /// The program is asked before a task begins that was put off.
