@@ -24,7 +24,7 @@ extension URLProtectionSpace {
     }
 }
 
-/// A certificate of the client and its key, in place of the `SecIdentity` that Apple's systems have.
+/// A certificate of the client and its key, in place of the `SecIdentity` of Apple's systems.
 public final class ClientCertificateCredential: URLCredential, @unchecked Sendable {
     /// The private key, without a passphrase.
     public let clientKey: Data

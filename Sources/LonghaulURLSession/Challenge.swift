@@ -98,7 +98,7 @@ extension Transfer {
             let page = try? file.read(upToCount: errorPageReadBytes)
             words = String(decoding: page ?? Data(), as: UTF8.self)
         }
-        return words.contains("No required SSL certificate was sent")
+        return words.lowercased().contains("no required ssl certificate")
     }
 }
 

@@ -17,9 +17,9 @@ extension OpenSession {
                     let isDelivered = await deliver(event)
                     defer { forget(event) }
                     guard isDelivered else { continue }
-                    if event.sequence == last || event.kind == .sessionFinished {
-                        await calls.finishedEvents()
-                    }
+                    // A task that has begun again after a challenge ends later.
+                    let isLast = event.kind == .sessionFinished && !owner.registry.hasRecorded
+                    if event.sequence == last || isLast { await calls.finishedEvents() }
                     try await session.acknowledge(event)
                 }
             } catch {

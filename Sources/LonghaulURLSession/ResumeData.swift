@@ -21,7 +21,7 @@ struct ResumeData: Codable {
     }
 
     init(_ transfer: Transfer, in queue: TransferQueue) throws(LonghaulError) {
-        store = try queue.identity
+        store = try StoreIdentity.of(queue)
         self.transfer = transfer.id.rawValue
         url = transfer.url
         source = transfer.source
@@ -35,7 +35,7 @@ struct ResumeData: Codable {
     /// The transfer that the data name, which can be continued.
     static func transfer(_ data: Data, in queue: TransferQueue) throws(LonghaulError) -> Transfer {
         guard let resume = ResumeData(data) else { throw .unresumable("they are damaged") }
-        guard resume.store == (try queue.identity) else {
+        guard resume.store == (try StoreIdentity.of(queue)) else {
             throw .unresumable("they are of another state directory")
         }
         let found = try queue.transfer(TransferID(rawValue: resume.transfer))

@@ -36,6 +36,9 @@ final class TaskRegistry: Sendable {
         return tasks.sorted { $0.taskIdentifier < $1.taskIdentifier }
     }
 
+    /// A task that has not ended is recorded.
+    var hasRecorded: Bool { all.contains { $0.now.id != nil } }
+
     /// The task of a transfer, made by `make` if this process has none.
     func task(
         of transfer: Transfer, else make: (_ identifier: Int) -> BackgroundURLSessionTask

@@ -29,7 +29,7 @@ import Testing
     @Test func aCancelledDownloadIsResumedByAnotherProcess() async throws {
         let world = try await SimulatedWorld(startingAt: start)
         let first = Recorder()
-        let session = world.urlSession(first)
+        let session = world.urlSession(first) { $0.httpMaximumConnectionsPerHost = 1 }
         let (task, data) = try await cancel(session, in: world)
         try await first.heard(cancelled)
         let error = try #require(task.error as? URLError)
@@ -64,7 +64,7 @@ import Testing
 
     @Test func dataOfNoTransferOfTheStoreAreRefused() async throws {
         let world = try await SimulatedWorld(startingAt: start)
-        let session = world.urlSession(nil)
+        let session = world.urlSession(nil) { $0.httpMaximumConnectionsPerHost = 1 }
         let (task, data) = try await cancel(session, in: world)
         let elsewhere = try await SimulatedWorld(startingAt: start)
         let recorder = Recorder()
@@ -91,7 +91,7 @@ import Testing
     @Test func aDownloadIsResumedAtOnce() async throws {
         let world = try await SimulatedWorld(startingAt: start)
         let recorder = Recorder()
-        let session = world.urlSession(recorder)
+        let session = world.urlSession(recorder) { $0.httpMaximumConnectionsPerHost = 1 }
         let (_, data) = try await cancel(session, in: world)
         session.downloadTask(withResumeData: data).resume()
         #expect(await session.allTasks.count == 1)

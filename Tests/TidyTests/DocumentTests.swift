@@ -201,6 +201,8 @@ import Testing
             // They are adopted under conditions.
             "IntentDecision.swift maxSize", "IntentDecision.swift mirrors",
             "IntentDecision.swift remoteName",
+            // Such a download shows its answer.
+            "Transfer+JSON.swift deliversErrorPages",
             // A conflict of one file of many is passed over, unless it is to fail.
             "UploadBatch.swift onDuplicate",
         ]

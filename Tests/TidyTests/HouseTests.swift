@@ -49,7 +49,8 @@ import Testing
     ]
 
     private static let records: Set<String> = [
-        "FetchState", "SetCommand", "StoredTask", "Transfer", "TransferChange", "TransferOptions",
+        "BackgroundURLSessionTaskTransactionMetrics", "FetchState", "SetCommand", "StoredTask",
+        "Transfer", "TransferChange", "TransferOptions",
         "TransferWork", "UploadOptions", "UploadState",
     ]
 

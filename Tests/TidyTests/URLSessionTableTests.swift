@@ -50,13 +50,13 @@ import Testing
         var words = file.code[index].split(separator: " ")[...]
         let isPublic = words.first == "public"
         guard isPublic || (isRequirement && words.first == "func") else { return nil }
-        let modifiers: Set<Substring> = ["public", "static", "final", "convenience"]
+        let modifiers: Set<Substring> = ["public", "static", "final", "convenience", "required"]
         words = words.drop { modifiers.contains($0) }
         guard let word = words.first else { return nil }
         if word == "var" || word == "let" {
             return words.dropFirst().first.map { String($0.prefix { $0 != ":" }) }
         }
-        let isInitialiser = word.hasPrefix("init(")
+        let isInitialiser = word.hasPrefix("init(") || word.hasPrefix("init?(")
         guard word == "func" || isInitialiser else { return nil }
         let text = file.code[index...].joined(separator: " ")
         guard let open = text.firstIndex(of: "(") else { return nil }

@@ -25,8 +25,10 @@ import Testing
                 "Sources/LonghaulTesting/EngineParts.swift",
                 "Sources/feedreader/FeedDatabase.swift", "Sources/feedreader/FeedReader.swift",
                 "Sources/photofetch/PhotoFetch.swift", "Sources/photosync/PhotoSync.swift",
-                "Sources/LonghaulURLSession/BackgroundURLSession+Commands.swift",
-                "Sources/LonghaulURLSession/BackgroundURLSession+Events.swift",
+                "Sources/LonghaulURLSession/BackgroundURLSession+Async.swift",
+                "Sources/LonghaulURLSession/Challenge.swift",
+                "Sources/LonghaulURLSession/OpenSession+Events.swift",
+                "Sources/LonghaulURLSession/OpenSession.swift",
             ]),
         Rule(
             word: "SystemRandomNumberGenerator",

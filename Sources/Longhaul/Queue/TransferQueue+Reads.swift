@@ -148,3 +148,13 @@ package enum HeldVersion {
         try queue.store.transfers.validator(of: id)
     }
 }
+
+/// The identity of a store.
+package enum StoreIdentity {
+    /// Differs for each store that was created, in whichever directory it is.
+    ///
+    /// - Throws: `storeUnavailable`.
+    package static func of(_ queue: TransferQueue) throws(LonghaulError) -> String {
+        try queue.store.lease.info().storeID
+    }
+}

@@ -34,11 +34,6 @@ public final class TransferQueue: Sendable {
         SignalTrap.ignoreBrokenPipes()
     }
 
-    /// Names the store, in whichever directory it is.
-    package var identity: String {
-        get throws(LonghaulError) { try store.lease.info().storeID }
-    }
-
     /// The version of a store that only a newer program may write.
     package var newerVersion: Int? { store.newerVersion() }
 

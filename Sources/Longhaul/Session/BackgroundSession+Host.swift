@@ -7,6 +7,8 @@ extension BackgroundSession {
     /// to the host: while attached, events are delivered here and the host is not started.
     func record() async throws(LonghaulError) -> HostAttachment? {
         let (session, configuration) = (identifier, configuration)
+        // The executor's thread does not see the launch of a simulated world.
+        let simulated = SimulatedLaunch.current?.launch.host
         return try await executor.change { queue throws(LonghaulError) in
             let known = try queue.session(session)?.settings
             if let wanted = configuration.host, let other = known?.host,
@@ -30,7 +32,7 @@ extension BackgroundSession {
             guard let host = settings.host, try queue.host(host) != nil else { return nil }
             // A process that Longhaul started is known to run. Attaching ends the delay after
             // failures, also of a process that always crashes.
-            if BackgroundLaunch.host == host { return nil }
+            if (simulated ?? BackgroundLaunch.host) == host { return nil }
             return try queue.attach(host: host)
         }
     }

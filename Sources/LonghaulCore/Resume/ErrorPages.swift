@@ -8,7 +8,11 @@ package struct ErrorPages: Hashable, Sendable {
     /// A failure that is tried again otherwise ends the transfer now.
     package var isLastAttempt: Bool
 
+    /// - Parameters:
+    ///   - retryStatus: Each is 400 to 599.
+    ///   - isLastAttempt: The retries are used up.
     package init(retryStatus: [Int] = [], isLastAttempt: Bool = false) {
+        assert(retryStatus.allSatisfy((400...599).contains), "only an error is tried again")
         self.retryStatus = retryStatus
         self.isLastAttempt = isLastAttempt
     }

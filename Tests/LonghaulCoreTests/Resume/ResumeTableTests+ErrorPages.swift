@@ -10,40 +10,45 @@ extension ResumeTableTests {
         return ask
     }
 
-    private static func failed(_ status: Int) -> ResumeDecision {
+    private static func refused(_ status: Int) -> ResumeDecision {
         .fail(FailureTable.classify(status: status))
     }
 
-    private static let words = "Content-Length: 30"
-    private static let page = Validator(length: 30)
-    private static let fromZero = ResumeDecision.restart(.errorPage, page)
+    private static let errorWords = "Content-Length: 30"
+    private static let pageVersion = Validator(length: 30)
+    private static let errorFromZero = ResumeDecision.restart(.errorPage, pageVersion)
 
     static let errorPageRows = [
-        Row("a page is no file by itself", fresh, Validator(), head(404, words), failed(404)),
+        Row("a page is no file by itself", fresh, Validator(), head(404, errorWords), refused(404)),
         Row(
             "the page of a 404 without its version", delivering(fresh), Validator(),
-            head(404, words, tagField), .fresh(page, length: 30)),
+            head(404, errorWords, tagField), .fresh(pageVersion, length: 30)),
         Row(
             "a page whose length is not told", delivering(fresh), Validator(), head(400),
             .fresh(Validator(), length: nil)),
-        Row("in place of the bytes held", delivering(byTag), strong, head(404, words), fromZero),
+        Row(
+            "in place of the bytes held", delivering(byTag), strong, head(404, errorWords),
+            errorFromZero),
         Row(
             "a 403 to a range may be about the range", delivering(byTag), strong,
-            head(403, words), failed(403)),
-        Row("… and to the whole not", delivering(skipping), strong, head(403, words), fromZero),
+            head(403, errorWords), refused(403)),
         Row(
-            "a status that is tried again", delivering(fresh), Validator(), head(503, words),
-            failed(503)),
+            "… and to the whole not", delivering(skipping), strong, head(403, errorWords),
+            errorFromZero),
+        Row(
+            "a status that is tried again", delivering(fresh), Validator(), head(503, errorWords),
+            refused(503)),
         Row(
             "… for the last time", delivering(fresh, isLast: true), Validator(),
-            head(503, words), .fresh(page, length: 30)),
+            head(503, errorWords), .fresh(pageVersion, length: 30)),
         Row(
             "a status that the user has tried again", delivering(fresh, retryStatus: [404]),
-            Validator(), head(404, words), failed(404)),
+            Validator(), head(404, errorWords), refused(404)),
         Row(
-            "beside other requests", delivering(segment), strong, head(404, words), failed(404)),
+            "beside other requests", delivering(segment), strong, head(404, errorWords),
+            refused(404)),
         Row(
             "a redirect that leads nowhere is no page", delivering(fresh), Validator(),
-            head(300, words), failed(300)),
+            head(300, errorWords), refused(300)),
     ]
 }
