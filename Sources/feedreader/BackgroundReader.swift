@@ -55,18 +55,12 @@ struct BackgroundReader: Sendable {
         try await scheduler.submit(clean)
     }
 
-    private func refresh() async throws -> Int {
-        let session = try await openSession()
-        let count = try await refresh(session)
-        try await session.invalidate()
-        return count
-    }
-
     /// Fetches all feeds, and asks for the files of new episodes when the machine has
     /// time for them.
     ///
     /// - Returns: How many episodes are new.
-    private func refresh(_ session: BackgroundSession) async throws -> Int {
+    private func refresh() async throws -> Int {
+        let session = try await openSession()
         var count = 0
         for feed in try await database.contents().feeds {
             guard let url = URL(string: feed) else { continue }
@@ -74,17 +68,20 @@ struct BackgroundReader: Sendable {
             count += try await database.add(FeedParser.episodes(in: text), of: feed)
         }
         // After a crash between the two an episode is asked for again, which joins its download.
-        for episode in try await database.contents().episodes where !episode.isAskedFor {
-            if let enclosure = URL(string: episode.enclosure) {
-                var request = TransferRequest(url: enclosure)
-                request.isDiscretionary = true
-                request.options.ifExists = .rename
-                _ = try await session.download(
-                    request, to: database.enclosures.appending(path: enclosure.lastPathComponent))
-            }
-            try await database.setAskedFor(episode)
-        }
+        let fresh = try await database.contents().episodes.filter { !$0.isAskedFor }
+        _ = try await session.download(fresh.compactMap(request))
+        try await database.setAskedFor(fresh)
+        try await session.invalidate()
         return count
+    }
+
+    private func request(_ episode: FeedDatabase.Episode) -> (request: TransferRequest, file: URL)?
+    {
+        guard let enclosure = URL(string: episode.enclosure) else { return nil }
+        var request = TransferRequest(url: enclosure)
+        request.isDiscretionary = true
+        request.options.ifExists = .rename
+        return (request, database.enclosures.appending(path: enclosure.lastPathComponent))
     }
 
     /// Notes the files that have arrived. Once more does no harm.

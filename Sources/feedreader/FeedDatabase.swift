@@ -61,28 +61,18 @@ actor FeedDatabase {
         return fresh.count
     }
 
-    func setAskedFor(_ episode: Episode) throws {
-        try change {
-            $0.id == episode.id
-        } to: {
-            $0.isAskedFor = true
-        }
+    func setAskedFor(_ episodes: [Episode]) throws {
+        let ids = Set(episodes.map(\.id))
+        try change { if ids.contains($0.id) { $0.isAskedFor = true } }
     }
 
     func setFile(_ name: String, ofEnclosure enclosure: String) throws {
-        try change {
-            $0.enclosure == enclosure
-        } to: {
-            $0.file = name
-        }
+        try change { if $0.enclosure == enclosure { $0.file = name } }
     }
 
-    private func change(
-        where isIt: (Episode) -> Bool, to edit: (inout Episode) -> Void
-    ) throws {
+    private func change(_ edit: (inout Episode) -> Void) throws {
         var contents = try contents()
-        guard let index = contents.episodes.firstIndex(where: isIt) else { return }
-        edit(&contents.episodes[index])
+        for index in contents.episodes.indices { edit(&contents.episodes[index]) }
         try write(contents)
     }
 
@@ -100,10 +90,6 @@ actor FeedDatabase {
                 try FileManager.default.removeItem(at: path)
             }
         }
-        try change {
-            $0.id == episode.id
-        } to: {
-            $0.file = nil
-        }
+        try change { if $0.id == episode.id { $0.file = nil } }
     }
 }
