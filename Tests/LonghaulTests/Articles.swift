@@ -45,6 +45,13 @@ struct Article {
         return try (articles + pages).map(Article.init)
     }
 
+    /// The path that a snippet names in its first lines; `nil` = it is no file of a package. The
+    /// separate packages are made of such snippets.
+    static func path(of snippet: String) -> String? {
+        snippet.split(separator: "\n").prefix(2)
+            .compactMap { $0.wholeMatch(of: /\/\/ (\S+\.swift)/) }.first.map { String($0.1) }
+    }
+
     /// The snippet as a file: one that imports something is one already; the others are what stands
     /// in a function, with what their article takes for granted.
     static func file(_ snippet: String, number: Int) -> String {

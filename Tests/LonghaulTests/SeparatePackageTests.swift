@@ -3,13 +3,13 @@ import Longhaul
 import LonghaulTestSupport
 import Testing
 
-/// Packages of somebody else's, outside the repository, with nothing but what the documents say.
-/// Their build folders stay beside the tests' own, so that only the first time takes minutes.
+/// Packages of somebody else's, with nothing but what the documents say. Their build folders stay
+/// beside the tests' own, so that only the first time takes minutes.
 @Suite(.timeLimit(.minutes(30))) struct SeparatePackageTests {
     @Test func thePageIsEnough() async throws {
         let scratch = try Scratch("embedder")
-        try writePackage("fetch", "Fetch", of: Article("docs/swift.md"), in: scratch)
-        let folder = try await build("fetch", in: scratch, into: ".build/embedder")
+        let folder = try await SeparatePackage("fetch", of: Article("docs/swift.md"))
+            .build(into: ".build/embedder")
 
         try await LoopbackServer.run { server in
             func run(_ arguments: String...) async throws -> CLIProcess.Result {
@@ -34,16 +34,15 @@ import Testing
     /// package has the traits for metrics and traces; a program beside it prints them.
     @Test func aServerGoesOnAndReports() async throws {
         let scratch = try Scratch("server")
-        try writePackage("mirror", "Mirror", of: Article("docs/beside-a-server.md"), in: scratch)
-        let manifest = try scratch.text(of: "mirror/Package.swift")
-        let more = try String(
-            contentsOfFile: Fixture.path("measured/Package+Measured.swift"), encoding: .utf8)
-        try scratch.write(manifest + more, to: "mirror/Package.swift")
-        _ = try scratch.directory("mirror/Sources/measured")
-        try FileManager.default.copyItem(
-            atPath: Fixture.path("measured/Measured.swift"),
-            toPath: scratch("mirror/Sources/measured/Measured.swift"))
-        let folder = try await build("mirror", in: scratch, into: ".build/embedder-server")
+        let package = try SeparatePackage("mirror", of: Article("docs/beside-a-server.md"))
+        func measured(_ name: String) throws -> String {
+            try String(contentsOfFile: Fixture.path("measured/\(name)"), encoding: .utf8)
+        }
+        try package.write(
+            package.text(of: "Package.swift") + measured("Package+Measured.swift"),
+            to: "Package.swift")
+        try package.write(measured("Measured.swift"), to: "Sources/measured/Measured.swift")
+        let folder = try await package.build(into: ".build/embedder-server")
         let mirror = "\(folder)/debug/mirror"
         try await goesOnAfterAShutdown(mirror, scratch)
         try await uploads(mirror, scratch)
@@ -133,11 +132,12 @@ import Testing
             let traits = cells[0].count > 1 ? ", traits: \(cells[0][1])" : ""
             let named = Set(cells[1].filter { $0.hasPrefix("swift-") }.map(String.init))
             let scratch = try Scratch("fetched")
-            try writePackage("fetch", "Fetch", of: Article("docs/swift.md"), in: scratch)
-            let manifest = try scratch.text(of: "fetch/Package.swift")
+            let package = try SeparatePackage(
+                "fetch", of: Article("docs/swift.md"), in: scratch.path)
+            let manifest = try package.text(of: "Package.swift")
             #expect(manifest.contains(", traits: []"))
-            try scratch.write(
-                manifest.replacing(", traits: []", with: traits), to: "fetch/Package.swift")
+            try package.write(
+                manifest.replacing(", traits: []", with: traits), to: "Package.swift")
             let result = try await CLIProcess.run(
                 swift, ["package", "resolve"], directory: scratch("fetch"),
                 within: .seconds(300))
@@ -167,32 +167,6 @@ import Testing
 
     // MARK: -
 
-    /// Writes what a page shows: the manifest, and the program's only file.
-    private func writePackage(
-        _ name: String, _ file: String, of page: Article, in scratch: Scratch
-    ) throws {
-        try FileManager.default.createSymbolicLink(
-            atPath: scratch("longhaul"), withDestinationPath: Article.root.path)
-        _ = try scratch.directory("\(name)/Sources/\(name)")
-        for path in ["Package.swift", "Sources/\(name)/\(file).swift"] {
-            let snippet = page.snippets.first { $0.contains("// \(path)\n") }
-            try scratch.write(try #require(snippet), to: "\(name)/\(path)")
-        }
-    }
-
-    /// Returns the folder of what was built.
-    private func build(
-        _ name: String, in scratch: Scratch, into folder: String
-    ) async throws -> String {
-        let swift = try #require(InstalledProgram.find("swift"))
-        let folder = Article.root.appending(path: folder).path
-        let build = try CLIProcess(
-            swift, ["build", "--scratch-path", folder], directory: scratch(name))
-        let built = try await build.wait(within: .seconds(25 * 60))
-        try #require(built.status == 0, "\(built.output.suffix(4000))\(built.errors)")
-        return folder
-    }
-
     private func start(
         _ program: String, _ arguments: [String], _ scratch: Scratch, state: String = "state"
     ) throws -> CLIProcess {
@@ -201,7 +175,7 @@ import Testing
             environment: ["PATH": "/usr/bin:/bin", "LONGHAUL_HOME": scratch(state)])
     }
 
-    private func expect(_ file: String, isWhole name: String, of server: LoopbackServer) throws {
+    func expect(_ file: String, isWhole name: String, of server: LoopbackServer) throws {
         let content = try Data(contentsOf: URL(fileURLWithPath: file))
         #expect(try [UInt8](content) == server.expected(name).bytes)
     }

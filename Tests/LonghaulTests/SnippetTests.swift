@@ -10,7 +10,7 @@ import Testing
         var files: [String] = []
         for article in try Article.all() {
             #expect(!article.snippets.isEmpty, "\(article.path)")
-            for snippet in article.snippets {
+            for snippet in article.snippets where Article.path(of: snippet) == nil {
                 let name = article.path.split(separator: "/").last ?? ""
                 let file = try scratch.write(
                     Article.file(snippet, number: files.count),
