@@ -45,9 +45,12 @@ struct Repository {
         try? String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// Every Swift file under a folder.
+    /// Every Swift file under a folder. The code that a tutorial shows belongs to no module.
     private func swift(under folder: String) -> [SourceFile] {
-        files.filter { $0.hasPrefix(folder + "/") && $0.hasSuffix(".swift") }.compactMap { path in
+        let code = files.filter {
+            $0.hasPrefix(folder + "/") && $0.hasSuffix(".swift") && !contains($0, ".docc/")
+        }
+        return code.compactMap { path in
             text(path).map { SourceFile(path: path, text: $0) }
         }
     }

@@ -1,0 +1,2 @@
+mkdir -p keep/Sources/keep
+cd keep

@@ -1,0 +1,14 @@
+import Foundation
+import Longhaul
+
+@main struct Keep {
+    static func main() async throws {
+        let session = try await BackgroundSession(identifier: "com.example.keep")
+        let words = CommandLine.arguments
+        if words.count == 3, let url = URL(string: words[1]) {
+            let file = URL(fileURLWithPath: words[2])
+            _ = try await session.download(TransferRequest(url: url), to: file)
+        }
+        try await session.invalidate()
+    }
+}

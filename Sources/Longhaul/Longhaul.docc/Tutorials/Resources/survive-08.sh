@@ -1,0 +1,1 @@
+.build/debug/keep https://example.com/big.iso big.iso &

@@ -1,0 +1,1 @@
+ls -l big.iso
