@@ -167,6 +167,8 @@ public final class BackgroundURLSession: Sendable {
         }
         open.session.onInputNeeded { need in try await open.answer(need) }
         let events = Task { await open.followEvents() }
+        let waits = Task { await open.followWaits() }
+        defer { waits.cancel() }
         for task in registry.all where task.now.id != nil { open.follow(task) }
         for await command in stream { await command(open) }
         if delegate != nil { open.acknowledgeFinish() }

@@ -5,6 +5,8 @@ internal import Longhaul
 
 /// Pause before the events of a `BackgroundURLSession` are read again after a failure.
 private let eventRetrySeconds: Double = 2
+/// Seconds between two checks whether tasks wait for a network.
+private let waitCheckSeconds: Double = 5
 
 /// Delivery of the session's events to its delegate.
 extension OpenSession {
@@ -51,8 +53,13 @@ extension OpenSession {
 
     private func finish(_ transfer: Transfer) async -> Bool {
         let task = owner.task(of: transfer)
+        // A transfer may have ended before its task knows its number.
+        let id = task.update { facts in
+            facts.id = facts.id ?? transfer.id
+            return facts.id
+        }
         // The task has another transfer since: it was challenged.
-        guard task.now.id == transfer.id else { return true }
+        guard id == transfer.id else { return true }
         if task.state == .completed { return task.waiter != nil || calls.areReady(for: task) }
         if await isAskedAgain(task, transfer) { return true }
         await calls.progressed(task, transfer.bytesDone, of: transfer.bytesTotal)
@@ -133,7 +140,6 @@ extension OpenSession {
                 var isEarly = true
                 for try await progress in updates where !progress.state.hasEnded {
                     if task.now.successor != nil { return }
-                    if progress.state == .waiting { await reportWait(of: task, id) }
                     // The size is recorded a moment after the first bytes: the next report has it.
                     if isEarly, progress.bytesDone > 0, progress.bytesTotal == nil {
                         isEarly = false
@@ -147,10 +153,19 @@ extension OpenSession {
         }
     }
 
-    private func reportWait(of task: BackgroundURLSessionTask, _ id: TransferID) async {
-        let reasons = (try? queue.transfer(id))?.waitingFor ?? []
-        let areOfNetwork = reasons.contains { $0.reason == .network || $0.reason == .unmetered }
-        if areOfNetwork { await calls.waits(task) }
+    /// Reports the tasks that wait for a network, each once, until it is cancelled. Why a transfer
+    /// waits is recorded by the engine after its state: a change of the state does not tell it.
+    func followWaits() async {
+        while !Task.isCancelled {
+            let tasks = owner.registry.all.filter { !$0.now.isWaitReported }
+            let transfers = (try? queue.transfers(tasks.compactMap(\.now.id))) ?? []
+            for transfer in transfers where transfer.waitsForNetwork {
+                if let task = tasks.first(where: { $0.now.id == transfer.id }) {
+                    await calls.waits(task)
+                }
+            }
+            try? await Task.sleep(for: .seconds(waitCheckSeconds))
+        }
     }
 
     // MARK: - Questions
@@ -182,6 +197,10 @@ extension OpenSession {
 }
 
 extension Transfer {
+    fileprivate var waitsForNetwork: Bool {
+        waitingFor.contains { $0.reason == .network || $0.reason == .unmetered }
+    }
+
     /// An upload that the server has refused by its answer.
     fileprivate var isAnswered: Bool {
         kind == .upload && error?.httpStatus != nil && response?.statusCode == error?.httpStatus

@@ -51,8 +51,7 @@ struct ChecksumFiles: ManifestConversation {
     }
 
     private mutating func judge(list answer: ManifestAnswer) throws(LonghaulError) {
-        try answer.requireSuccess(source)
-        try answer.requireNoPage()
+        try answer.requireList(of: source)
         let signed = try SignedText(answer.body)
         let list = try ChecksumList(
             signed.text, of: source, at: answer.url, firstLine: signed.firstLine)

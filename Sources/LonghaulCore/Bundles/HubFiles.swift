@@ -44,7 +44,6 @@ struct HubFiles: ManifestConversation {
 
     mutating func judge(_ answer: ManifestAnswer) throws(LonghaulError) {
         try requireAccess(answer)
-        try answer.requireNoPage()
         try budget.spend(answer)
         switch stage {
         case .revision:
@@ -65,7 +64,7 @@ struct HubFiles: ManifestConversation {
     /// A gated repository is there, and its conditions are to be accepted on its page.
     private func requireAccess(_ answer: ManifestAnswer) throws(LonghaulError) {
         guard answer.headers.single("X-Error-Code") == "GatedRepo" else {
-            return try answer.requireSuccess(source)
+            return try answer.requireList(of: source)
         }
         throw LonghaulError(
             answer.status == 401 ? .unauthorized : .forbidden,

@@ -53,11 +53,10 @@ struct ImageFiles: ManifestConversation {
             if answer.status == 401, access == .open {
                 return try authorize(answer, then: step)
             }
-            try answer.requireSuccess(source)
-            try answer.requireNoPage()
+            try answer.requireList(of: source)
             try judge(manifest: answer, step)
         case .token(var token, let step):
-            try answer.requireSuccess(source)
+            try answer.requireList(of: source)
             try token.receive(answer)
             access = .bearer(token)
             stage = .manifest(step)

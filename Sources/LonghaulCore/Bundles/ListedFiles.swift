@@ -19,8 +19,7 @@ struct ListedFiles: ManifestConversation {
     }
 
     mutating func judge(_ answer: ManifestAnswer) throws(LonghaulError) {
-        try answer.requireSuccess(source)
-        try answer.requireNoPage()
+        try answer.requireList(of: source)
         let base = try? URLParts(answer.url)
         var files: [ManifestFile] = []
         try forEachLine(of: answer.body[...]) { number, line throws(LonghaulError) in

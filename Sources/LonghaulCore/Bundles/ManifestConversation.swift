@@ -105,19 +105,23 @@ extension BundleSource {
 }
 
 extension ManifestAnswer {
-    /// Refuses an answer that is not a success.
-    func requireSuccess(_ source: BundleSource) throws(LonghaulError) {
-        if (200...299).contains(status) { return }
-        let name = TerminalText.shown(source.description)
-        let visit = source.page.map { "; visit \($0)" } ?? ""
+    /// Refuses an answer that is not a success, or a page.
+    func requireList(of source: BundleSource) throws(LonghaulError) {
+        if (200...299).contains(status) {
+            if !isPage { return }
+            throw .invalidManifest(
+                "the server sent an HTML page in place of a list; check the URL in a browser")
+        }
         let (code, what): (LonghaulError.Code, String) =
             switch status {
-            case 401: (.unauthorized, "the server asks for credentials for \(name)")
-            case 403: (.forbidden, "the server refuses access to \(name)")
-            case 404, 410: (.notFound, "the server has no \(name)")
-            default: (.clientError, "the server does not answer for \(name)")
+            case 401: (.unauthorized, "the server asks for credentials for")
+            case 403: (.forbidden, "the server refuses access to")
+            case 404, 410: (.notFound, "the server has no")
+            default: (.clientError, "the server does not answer for")
             }
-        throw LonghaulError(code, "\(what) (\(status))\(visit)", httpStatus: status)
+        let visit = source.page.map { "; visit \($0)" } ?? ""
+        throw LonghaulError(
+            code, "\(what) \(source.shown) (\(status))\(visit)", httpStatus: status)
     }
 
     /// An HTML page where a list was asked for: a login, an error with status 200, an index.
@@ -126,12 +130,5 @@ extension ManifestAnswer {
         let text = String(decoding: start, as: UTF8.self)
         return text.beginsIgnoringCase(with: "<!doctype html")
             || text.beginsIgnoringCase(with: "<html")
-    }
-
-    func requireNoPage() throws(LonghaulError) {
-        if isPage {
-            throw .invalidManifest(
-                "the server sent an HTML page in place of a list; check the URL in a browser")
-        }
     }
 }

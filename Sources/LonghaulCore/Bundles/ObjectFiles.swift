@@ -39,8 +39,7 @@ struct ObjectFiles: ManifestConversation {
                 "the bucket is in the region \(TerminalText.shown(region)) (\(answer.status)); set "
                     + "AWS_REGION", httpStatus: answer.status)
         }
-        try answer.requireSuccess(source)
-        try answer.requireNoPage()
+        try answer.requireList(of: source)
         try budget.spend(answer)
         let (objects, rest) = MarkupText.elements("Contents", in: answer.body)
         guard String(decoding: rest, as: UTF8.self).firstRange(of: "</ListBucketResult>") != nil

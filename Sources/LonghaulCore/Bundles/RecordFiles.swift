@@ -17,8 +17,7 @@ struct RecordFiles: ManifestConversation {
     }
 
     mutating func judge(_ answer: ManifestAnswer) throws(LonghaulError) {
-        try answer.requireSuccess(source)
-        try answer.requireNoPage()
+        try answer.requireList(of: source)
         var record: String?
         var hash = StableHash()
         var files: [ManifestFile] = []

@@ -25,8 +25,7 @@ struct ReleaseFiles: ManifestConversation {
     }
 
     mutating func judge(_ answer: ManifestAnswer) throws(LonghaulError) {
-        try answer.requireSuccess(source)
-        try answer.requireNoPage()
+        try answer.requireList(of: source)
         var tag: String?
         var assets: [Asset] = []
         try answer.readObject { key, scanner in

@@ -60,7 +60,7 @@ extension BundleSource {
         case .gitHub: try source.recordRelease(environment)
         case .zenodo:
             guard let number = name.decimalValue, number > 0 else {
-                throw .usage("'\(shown)' is no record's number; write zenodo:1234567")
+                throw .usage("'\(shownName)' is no record's number; write zenodo:1234567")
             }
             source.name = String(number)
             source.endpoint = try Self.service("ZENODO_URL", "https://zenodo.org", environment)
@@ -74,13 +74,13 @@ extension BundleSource {
         return source
     }
 
-    private var shown: String { TerminalText.shown(name) }
+    private var shownName: String { TerminalText.shown(name) }
 
     private func listPlace(_ directory: String?) throws(LonghaulError) -> String {
         if name == "-" || name.isAbsolutePath { return name }
         if name.firstRange(of: "://") != nil { return try Self.url(name, "the list") }
         guard !name.isEmpty, let directory else {
-            throw .usage("'\(shown)' is no list; write list:FILE, list:URL or list:-")
+            throw .usage("'\(shownName)' is no list; write list:FILE, list:URL or list:-")
         }
         return "\(directory)/\(name)"
     }
@@ -117,7 +117,7 @@ extension BundleSource {
             segments.allSatisfy({ $0.firstRange(of: "--") == nil })
         else {
             throw .usage(
-                "'\(shown)' is no repository of the hub; write hf:ORG/NAME, hf:datasets/ORG/NAME "
+                "'\(shownName)' is no repository of the hub; write hf:ORG/NAME, hf:datasets/ORG/NAME "
                     + "or hf:spaces/ORG/NAME")
         }
         name = parts.joined(separator: "/")
@@ -128,7 +128,7 @@ extension BundleSource {
     private mutating func recordRelease(_ environment: [String: String]) throws(LonghaulError) {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy(Self.isName) else {
-            throw .usage("'\(shown)' is no repository; write github:OWNER/REPO")
+            throw .usage("'\(shownName)' is no repository; write github:OWNER/REPO")
         }
         if let version { self.version = try Self.checked(version: version) }
         endpoint = try Self.service("GITHUB_API_URL", "https://api.github.com", environment)
@@ -137,7 +137,7 @@ extension BundleSource {
     private mutating func recordImage() throws(LonghaulError) {
         guard let reference = OCIReference(parsing: OCIReference.text(name, version)) else {
             throw .usage(
-                "'\(shown)' is no image; write oci:NAME:TAG, oci:REGISTRY/NAME:TAG or "
+                "'\(shownName)' is no image; write oci:NAME:TAG, oci:REGISTRY/NAME:TAG or "
                     + "oci:NAME@sha256:DIGEST")
         }
         name = "\(reference.registry)/\(reference.repository)"

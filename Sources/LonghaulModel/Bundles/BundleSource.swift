@@ -113,6 +113,13 @@ extension BundleSource: CustomStringConvertible {
         }
     }
 
+    /// The same, without secrets and fit for a terminal.
+    package var shown: String {
+        let isURL = kind == .list || kind == .checksums
+        return TerminalText.shown(
+            isURL ? "\(kind.rawValue):\(Redaction.url(name))" : description)
+    }
+
     /// A name for the bundle: `Qwen3-8B` of `hf:Qwen/Qwen3-8B`.
     package var defaultName: String {
         let path =

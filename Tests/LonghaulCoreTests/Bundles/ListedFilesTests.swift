@@ -101,15 +101,15 @@ import Testing
         }
         #expect(error.code == code)
         #expect(error.httpStatus == status)
+        #expect(error.message.contains("list:https://h/l"), "\(error)")
     }
 
-    @Test func moreThanAMillionFilesAreRefused() throws {
-        let line = "{\"path\":\"a\",\"url\":\"b\"}\n"
+    @Test func aRefusalHidesSecretsOfTheURL() throws {
+        let url = "https://h/l?token=5ecret"
+        var talk = ManifestSources.conversation(for: try BundleFixture.source("list:\(url)"))
         let error = try #require(throws: LonghaulError.self) {
-            try BundleFixture.manifest(
-                of: "list:https://h/l",
-                from: String(repeating: line, count: ManifestLimits.files + 1))
+            try talk.judge(BundleFixture.answer("", at: url, status: 404))
         }
-        #expect(error.code == .tooLarge)
+        #expect(!error.message.contains("5ecret"), "\(error)")
     }
 }

@@ -48,6 +48,15 @@ import Testing
         try check(["a/b", "A/c", "a.b"], foldsCase: true)
     }
 
+    @Test func moreThanAMillionFilesAreRefused() throws {
+        let file = ManifestFile(path: "a", url: "https://h/")
+        let files = [ManifestFile](repeating: file, count: ManifestLimits.files + 1)
+        let error = try #require(throws: LonghaulError.self) {
+            try ManifestNames.check(files, foldsCase: false)
+        }
+        #expect(error.code == .tooLarge)
+    }
+
     // MARK: - Patterns
 
     struct Row: CustomTestStringConvertible, Sendable {
