@@ -52,7 +52,7 @@ private struct Glob: Sendable {
             throw .usage("a pattern has 1 to \(globBytes) bytes")
         }
         var rest = Array(pattern.unicodeScalars)[...]
-        // A directory stands for all that it holds.
+        // A directory stands for its files.
         if rest.last == "/" { rest += ["*", "*"] }
         var last: Unicode.Scalar = "/"
         while let scalar = rest.popFirst() {

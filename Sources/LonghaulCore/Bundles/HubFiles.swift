@@ -131,7 +131,7 @@ private struct HubTree {
 
     private mutating func add(_ entry: Entry) throws(LonghaulError) {
         if let problem = ManifestNames.problem(of: entry.path) {
-            throw .invalidManifest("\(problem); the repository cannot be fetched as it is named")
+            throw .invalidManifest("\(problem); rename the file in the repository")
         }
         guard let size = entry.size, size >= 0, Checksum(parsing: "sha1:\(entry.blob)") != nil,
             let digest = entry.digest
@@ -191,7 +191,7 @@ private struct HubTree {
 }
 
 extension BundleSource {
-    /// The words are those of the API, and of the cache's directories.
+    /// Words of the API and of the directories of the cache.
     enum HubKind: String {
         case models, datasets, spaces
     }
