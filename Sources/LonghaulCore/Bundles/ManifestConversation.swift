@@ -79,7 +79,7 @@ package enum ManifestSources {
     /// - Parameters:
     ///   - signedBy: Kind of the key that must have signed the list; `nil` = anybody. Only for a
     ///     source that ``BundleSource/mayBeSigned``.
-    ///   - hasCredential: There is a token, which goes with requests of ``ManifestCredential/source``.
+    ///   - hasCredential: A token goes with requests of ``ManifestCredential/source``.
     package static func conversation(
         for source: BundleSource, signedBy: SignatureForm? = nil, hasCredential: Bool = false
     ) -> any ManifestConversation {

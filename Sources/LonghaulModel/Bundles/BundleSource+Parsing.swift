@@ -117,8 +117,8 @@ extension BundleSource {
             segments.allSatisfy({ $0.firstRange(of: "--") == nil })
         else {
             throw .usage(
-                "'\(shownName)' is no repository of the hub; write hf:ORG/NAME, hf:datasets/ORG/NAME "
-                    + "or hf:spaces/ORG/NAME")
+                "'\(shownName)' is no repository of the hub; write hf:ORG/NAME, "
+                    + "hf:datasets/ORG/NAME or hf:spaces/ORG/NAME")
         }
         name = parts.joined(separator: "/")
         version = try Self.checked(version: version ?? "main")

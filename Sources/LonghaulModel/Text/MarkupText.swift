@@ -9,7 +9,8 @@ package enum MarkupText {
         return String(text[open.upperBound..<close.lowerBound])
     }
 
-    /// The contents of all elements of that name, which must not be nested, and the text around them.
+    /// The contents of all elements of that name, which must not be nested, and the text around
+    /// them.
     package static func elements(
         _ name: String, in body: [UInt8]
     ) -> (found: [[UInt8]], rest: [UInt8]) {
