@@ -1,16 +1,24 @@
-// swift-tools-version:6.2
+// swift-tools-version:6.1
 import PackageDescription
+
+// SwiftPM reads the manifests of remote packages in / when it chooses versions, and in a folder
+// `checkouts` later. A clone of the project below a folder of that name needs `--traits Command`.
+let directory = Context.packageDirectory
+let isDependency = directory == "/" || directory.contains("/checkouts/")
 
 // Warnings are errors where the project itself is tested (scripts/test sets the variable), never in
 // the builds of those who embed the library with a newer compiler.
-let strict = Context.environment["LONGHAUL_WARNINGS_AS_ERRORS"] == "1"
+let strict = Context.environment["LONGHAUL_WARNINGS_AS_ERRORS"] == "1" && !isDependency
+
+// The oldest versions of the packages, for scripts/test-lowest.
+let lowest = Context.environment["LONGHAUL_LOWEST"] == "1"
 
 let settings: [SwiftSetting] =
     [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableUpcomingFeature("MemberImportVisibility"),
-    ] + (strict ? [.treatAllWarnings(as: .error)] : [])
+    ] + (strict ? [.unsafeFlags(["-warnings-as-errors"])] : [])
 
 func module(
     _ name: String, _ dependencies: [Target.Dependency], path: String? = nil
@@ -33,6 +41,13 @@ let argumentParser = product("ArgumentParser", "swift-argument-parser", for: ["C
 let serviceLifecycle = product(
     "ServiceLifecycle", "swift-service-lifecycle", for: ["Command", "ServiceLifecycle"])
 
+/// A package from the oldest version that has what is used here: a newer one does not resolve beside
+/// an embedder's own package that needs an older one.
+func from(_ address: String, _ oldest: Version) -> Package.Dependency {
+    let url = "https://github.com/\(address)"
+    return lowest ? .package(url: url, exact: oldest) : .package(url: url, from: oldest)
+}
+
 func nio(_ names: String...) -> [Target.Dependency] {
     names.map { product($0, "swift-nio", for: ["Command"]) }
 }
@@ -50,9 +65,10 @@ let package = Package(
         .executable(name: "longhaul-aria2c", targets: ["longhaul-aria2c"]),
     ],
     traits: [
-        // One alone: SwiftPM gives each trait to the compiler, several of them in an order that
+        // None for other packages: they would fetch what the programs of this one need. One alone
+        // in a clone: SwiftPM gives each trait to the compiler, several of them in an order that
         // changes from call to call, and each change compiles everything again.
-        .default(enabledTraits: ["Command"]),
+        .default(enabledTraits: isDependency ? [] : ["Command"]),
         .trait(name: "Command", description: "What the programs and the tests need."),
         .trait(name: "ServiceLifecycle", description: "What LonghaulServiceLifecycle needs."),
         .trait(name: "Metrics", description: "The engine counts with swift-metrics."),
@@ -61,18 +77,18 @@ let package = Package(
             description: "The engine reports each request as a span of swift-distributed-tracing."),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        from("apple/swift-argument-parser", "1.6.1"),
+        from("apple/swift-distributed-tracing", "1.0.0"),
+        from("apple/swift-log", "1.5.2"),
+        from("apple/swift-metrics", "2.4.0"),
+        from("apple/swift-nio", "2.100.0"),
+        from("swift-server/swift-service-lifecycle", "2.4.1"),
     ],
     targets: [
         // Needs libsqlite3-dev to build.
         .systemLibrary(name: "CSQLite"),
-        // Loaded when first used: needs libcurl4-openssl-dev, libssl-dev and libsystemd-dev to
-        // build, and their libraries to run.
+        // Loaded when first used: need libcurl4-openssl-dev and libssl-dev to build, and their
+        // libraries to run. CSystemd needs nothing to build.
         .target(name: "CDelayLoad"),
         .target(name: "CLibcurl", dependencies: ["CDelayLoad"]),
         .target(name: "CLibcrypto", dependencies: ["CDelayLoad"]),

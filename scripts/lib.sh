@@ -65,7 +65,7 @@ build_progress() {
 }
 
 # What Longhaul is built with.
-build_needs=(pkg-config libcurl4-openssl-dev libssl-dev libsqlite3-dev libsystemd-dev)
+build_needs=(pkg-config libcurl4-openssl-dev libssl-dev libsqlite3-dev)
 
 # A release: Swift's own libraries inside, without what nobody calls; position-independent and with its
 # tables read-only after the start, as Debian hardens programs. Its compiler and libraries are the same

@@ -118,42 +118,12 @@ import Testing
         }
     }
 
-    /// The packages that SwiftPM fetches for the traits of an embedder are those that the page
-    /// names.
-    @Test func whatIsFetchedIsAsDocumented() async throws {
-        let swift = try #require(InstalledProgram.find("swift"))
-        let text = try String(
-            contentsOf: Article.root.appending(path: "docs/swift.md"), encoding: .utf8)
-        let rows = try #require(text.components(separatedBy: "| `traits:` |").last)
-            .split(separator: "\n").dropFirst(2).prefix { $0.hasPrefix("|") }
-        try #require(rows.count == 4)
-        for row in rows {
-            let cells = row.split(separator: "|").map { $0.split(separator: "`") }
-            let traits = cells[0].count > 1 ? ", traits: \(cells[0][1])" : ""
-            let named = Set(cells[1].filter { $0.hasPrefix("swift-") }.map(String.init))
-            let scratch = try Scratch("fetched")
-            let package = try SeparatePackage(
-                "fetch", of: Article("docs/swift.md"), in: scratch.path)
-            let manifest = try package.text(of: "Package.swift")
-            #expect(manifest.contains(", traits: []"))
-            try package.write(
-                manifest.replacing(", traits: []", with: traits), to: "Package.swift")
-            let result = try await CLIProcess.run(
-                swift, ["package", "resolve"], directory: scratch("fetch"),
-                within: .seconds(300))
-            try #require(result.status == 0, "\(result.errors)")
-            let fetched = try scratch.names(in: "fetch/.build/checkouts")
-            #expect(Set(fetched) == named, "\(row)")
-        }
-    }
-
     /// On a machine without the libraries the compiler says what to install, and so does the
     /// README.
     @Test(arguments: [
         ("CLibcurl/include/CLibcurl.h", "libcurl4-openssl-dev"),
         ("CLibcrypto/include/CLibcrypto.h", "libssl-dev"),
         ("CSQLite/CSQLite.h", "libsqlite3-dev"),
-        ("CSystemd/include/CSystemd.h", "libsystemd-dev"),
     ]) func whatIsMissingIsNamed(header: String, package: String) async throws {
         let clang = try #require(InstalledProgram.find("clang"))
         let result = try await CLIProcess.run(

@@ -4,7 +4,16 @@ import Testing
 
 /// What the documents show compiles against the library that was just built.
 @Suite(.timeLimit(.minutes(10))) struct SnippetTests {
-    @Test func everySnippetCompiles() async throws {
+    /// The language of an embedder: its mode, and features that change what its source means.
+    @Test(arguments: [
+        ["-swift-version", "5"], ["-swift-version", "6"],
+        [
+            "-swift-version", "6", "-enable-upcoming-feature", "ExistentialAny",
+            "-enable-upcoming-feature", "InferIsolatedConformances",
+            "-enable-upcoming-feature", "InternalImportsByDefault",
+            "-enable-upcoming-feature", "NonisolatedNonsendingByDefault",
+        ],
+    ]) func everySnippetCompiles(language: [String]) async throws {
         let compiler = try #require(InstalledProgram.find("swiftc"))
         let scratch = try Scratch("snippets")
         var files: [String] = []
@@ -20,7 +29,7 @@ import Testing
         }
         try #require(files.count > 10)
         let check = try CLIProcess(
-            compiler, ["-typecheck", "-swift-version", "6"] + modules() + files)
+            compiler, ["-typecheck"] + language + modules() + files)
         let result = try await check.wait(within: .seconds(240))
         #expect(result.status == 0, "\(result.output)\(result.errors)")
         #expect(!result.errors.contains("always true"), "\(result.errors)")

@@ -30,8 +30,7 @@ extension EngineJournal {
     /// On standard error; `nil` = none is wanted.
     static func wanted(by mode: EngineMode) -> EngineJournal? {
         guard let level = JournalLevel.wanted(standard: mode.journalLevel) else { return nil }
-        let log = StandardErrorLog(level: level, environment: Environment.all())
-        return EngineJournal(Logger(label: "longhaul", factory: { _ in log }))
+        return EngineJournal(StandardErrorLog.logger(level: level))
     }
 }
 

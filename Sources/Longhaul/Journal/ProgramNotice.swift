@@ -16,8 +16,7 @@ enum ProgramNotice: Hashable, Sendable {
     /// asks for less; a machine that does not wait is shown if it asks for notices.
     func log() {
         guard let wanted = JournalLevel.wanted(standard: .warning) else { return }
-        let log = StandardErrorLog(level: wanted, environment: Environment.all())
-        Logger(label: "longhaul", factory: { _ in log }).log(level: level, message, metadata: facts)
+        StandardErrorLog.logger(level: wanted).log(level: level, message, metadata: facts)
     }
 
     private var level: Logger.Level {

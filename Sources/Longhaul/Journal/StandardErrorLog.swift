@@ -5,14 +5,20 @@ internal import LonghaulPlatform
 /// Log lines on standard error: `TIME LEVEL longhaul: MESSAGE KEY=VALUE…`, or, where that is the
 /// journal, with the priority that it understands in front (sd-daemon(3)) and without the time,
 /// which it knows.
-struct StandardErrorLog: LogHandler {
+struct StandardErrorLog {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
     private let isJournal: Bool
 
-    init(level: Logger.Level, environment: [String: String]) {
+    private init(level: Logger.Level) {
         logLevel = level
-        isJournal = StandardError.isJournal(environment: environment)
+        isJournal = StandardError.isJournal(environment: Environment.all())
+    }
+
+    /// A logger that writes what has at least this level.
+    static func logger(level: Logger.Level) -> Logger {
+        let log: any LoggerSource = StandardErrorLog(level: level)
+        return log.logger
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -20,19 +26,22 @@ struct StandardErrorLog: LogHandler {
         set { metadata[key] = newValue }
     }
 
-    func log(event: LogEvent) {
-        var line: String
+    func log(
+        level: Logger.Level, message: Logger.Message, metadata more: Logger.Metadata?,
+        source: String, file: String, function: String, line: UInt
+    ) {
+        var text: String
         if isJournal {
-            line = "<\(event.level.priority)>"
+            text = "<\(level.priority)>"
         } else {
-            line = "\(RFC3339.format(SystemClock.now().wall)) \(event.level.rawValue) longhaul: "
+            text = "\(RFC3339.format(SystemClock.now().wall)) \(level.rawValue) longhaul: "
         }
-        line += "\(event.message)"
-        let facts = metadata.merging(event.metadata ?? [:]) { $1 }
+        text += "\(message)"
+        let facts = metadata.merging(more ?? [:]) { $1 }
         for (key, value) in facts.sorted(by: { Self.order($0.key) < Self.order($1.key) }) {
-            line += " \(key)=\(Self.shown("\(value)"))"
+            text += " \(key)=\(Self.shown("\(value)"))"
         }
-        StandardError.write(line + "\n")
+        StandardError.write(text + "\n")
     }
 
     /// The transfer comes first.
@@ -45,6 +54,21 @@ struct StandardErrorLog: LogHandler {
             return text
         }
         return "\"" + text.map { $0 == "\"" ? "\\\"" : "\($0)" }.joined() + "\""
+    }
+}
+
+/// Conforms with the method of all versions of swift-log. 1.11 deprecates it for one with a type
+/// that older versions do not have. Only deprecated code, used through a protocol, compiles with
+/// both and without a warning.
+@available(*, deprecated) extension StandardErrorLog: LogHandler {}
+
+private protocol LoggerSource {
+    var logger: Logger { get }
+}
+
+extension StandardErrorLog: LoggerSource {
+    @available(*, deprecated) fileprivate var logger: Logger {
+        Logger(label: "longhaul", factory: { _ in self })
     }
 }
 
