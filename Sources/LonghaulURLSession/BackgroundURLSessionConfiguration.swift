@@ -182,7 +182,7 @@ public final class BackgroundURLSessionConfiguration: Sendable {
 extension BackgroundURLSessionConfiguration {
     /// The program that is started with the events of the session. `nil`, the default, leaves
     /// the session with the host that it has.
-    public var host: Longhaul.Host? {
+    public var host: HostProgram? {
         get { self[\.session.host] }
         set { self[\.session.host] = newValue }
     }

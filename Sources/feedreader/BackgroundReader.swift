@@ -41,7 +41,7 @@ struct BackgroundReader: Sendable {
     /// - Parameter store: The state directory of the queue; `nil` = the user's.
     func schedule(store: String? = nil) async throws {
         let scheduler = try await BackgroundTaskScheduler(
-            host: Host(
+            host: HostProgram(
                 identifier: Self.host, command: command,
                 permittedTaskIdentifiers: ["refresh", "clean"]), store: store)
         var refresh = AppRefreshTaskRequest(identifier: "refresh")
@@ -107,7 +107,7 @@ struct BackgroundReader: Sendable {
         var configuration = BackgroundSession.Configuration()
         configuration.engine = .external
         configuration.store = BackgroundLaunch.current?.store
-        configuration.host = Host(identifier: Self.host, command: command)
+        configuration.host = HostProgram(identifier: Self.host, command: command)
         return try await BackgroundSession(
             identifier: Self.session, configuration: configuration)
     }

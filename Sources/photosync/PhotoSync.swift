@@ -29,7 +29,7 @@ import Longhaul
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         var configuration = BackgroundSession.Configuration()
         configuration.engine = .external
-        configuration.host = Host(
+        configuration.host = HostProgram(
             identifier: identifier, command: [program, "--background", library.path])
         let session = try await BackgroundSession(
             identifier: identifier, configuration: configuration)

@@ -65,7 +65,7 @@ import Testing
                     try input.append(Array(text.utf8))
                     return try loop.make(
                         id,
-                        HostProgram(argv: argv, environment: environment),
+                        HostExecutable(argv: argv, environment: environment),
                         input: input, marks: ["MARK=\(path)"])
                 }
                 if begins { loop.begin(id) }

@@ -50,7 +50,7 @@ struct TestHost {
 
     private func runRegistered() async throws {
         let scheduler = try await BackgroundTaskScheduler(
-            host: Host(identifier: Self.identifier, command: CommandLine.arguments))
+            host: HostProgram(identifier: Self.identifier, command: CommandLine.arguments))
         scheduler.register(forTaskWithIdentifier: "good") { task in
             say("good")
             Task { task.setTaskCompleted(success: true) }

@@ -24,7 +24,7 @@ import Longhaul
         configuration.store = arguments[1]
         if arguments[2] == "activity" { return try await hold(arguments[3]) }
         if arguments[2] == "submit" {
-            let host = Host(
+            let host = HostProgram(
                 identifier: "com.example.host", command: ["/bin/true"],
                 permittedTaskIdentifiers: [arguments[3]])
             let scheduler = try await BackgroundTaskScheduler(host: host, store: arguments[1])
@@ -76,7 +76,7 @@ import Longhaul
         // Without a word of good-bye.
         for index in 1...5 {
             var configuration = configuration
-            configuration.host = Host(identifier: "com.example.test", command: ["/bin/true"])
+            configuration.host = HostProgram(identifier: "com.example.test", command: ["/bin/true"])
             let session = try await BackgroundSession(
                 identifier: "dropped\(index)", configuration: configuration)
             session.onInputNeeded { _ in .continue }

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ExpirationTests {
     private let world: SimulatedWorld
     private let scheduler: BackgroundTaskScheduler
-    private static let host = Host(
+    private static let host = HostProgram(
         identifier: "com.example.films", command: ["/usr/local/bin/films"],
         permittedTaskIdentifiers: ["clean"])
 

@@ -88,7 +88,8 @@ import Testing
         try await reader.database.subscribe([feed.absoluteString])
         try await reader.schedule(store: store)
         let scheduler = try await BackgroundTaskScheduler(
-            host: Host(identifier: BackgroundReader.host, command: reader.command), store: store)
+            host: HostProgram(identifier: BackgroundReader.host, command: reader.command),
+            store: store)
         let stay = Task { try await reader.program(store: store).run() }
         // The world goes on as far as it can; the program has to be there.
         while world.launches.isEmpty {

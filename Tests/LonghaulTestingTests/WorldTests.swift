@@ -188,7 +188,7 @@ import Testing
 
     // MARK: - Hosts
 
-    private let host = Host(
+    private let host = HostProgram(
         identifier: "com.example.films", command: ["/usr/local/bin/films", "--background"],
         permittedTaskIdentifiers: ["refresh", "clean"])
 

@@ -6,14 +6,14 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SessionHostTests {
     private func configuration(_ home: SessionHome) -> BackgroundSession.Configuration {
         var configuration = home.configuration()
-        configuration.host = Host(identifier: "com.example.photos", command: ["/bin/false"])
+        configuration.host = HostProgram(identifier: "com.example.photos", command: ["/bin/false"])
         return configuration
     }
 
     @Test func theSessionsHostIsMadeKnown() async throws {
         let home = try SessionHome()
         var configuration = home.configuration(.external)
-        configuration.host = Host(
+        configuration.host = HostProgram(
             identifier: "com.example.photos", command: ["/bin/photosync", "--background"])
         configuration.sessionSendsLaunchEvents = false
         let session = try await BackgroundSession(
@@ -26,9 +26,9 @@ import Testing
 
         configuration.host?.identifier = "com.example.other"
         #expect(await refusal(of: configuration) == .conflict)
-        configuration.host = Host(identifier: "com.example.photos", command: ["photosync"])
+        configuration.host = HostProgram(identifier: "com.example.photos", command: ["photosync"])
         #expect(await refusal(of: configuration) == .invalidRequest)
-        configuration.host = Host(identifier: "a/b", command: ["/bin/photosync"])
+        configuration.host = HostProgram(identifier: "a/b", command: ["/bin/photosync"])
         #expect(await refusal(of: configuration) != nil)
     }
 
@@ -38,7 +38,7 @@ import Testing
         let queue = try TransferQueue(directory: home.store)
         var configuration = home.configuration(.external)
         func open(_ command: String...) async throws -> [EventRecord] {
-            configuration.host = Host(identifier: "com.example.photos", command: command)
+            configuration.host = HostProgram(identifier: "com.example.photos", command: command)
             let session = try await BackgroundSession(
                 identifier: "com.example.test", configuration: configuration)
             try await session.invalidate()

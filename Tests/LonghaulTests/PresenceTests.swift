@@ -147,7 +147,7 @@ import Testing
         let home = try SessionHome()
         try await LoopbackServer.run { server in
             var configuration = home.configuration()
-            configuration.host = Host(
+            configuration.host = HostProgram(
                 identifier: "com.example.host", command: ["/bin/false"])
             let first = try await BackgroundSession(
                 identifier: "com.example.test", configuration: configuration)

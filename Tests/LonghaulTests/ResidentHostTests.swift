@@ -213,7 +213,7 @@ import Testing
     @Test func registeredHandlersAreCalledAsLongAsTheSchedulerLives() async throws {
         try await home.withSession("engine", .inProcess) { _ in
             var scheduler: BackgroundTaskScheduler? = try await BackgroundTaskScheduler(
-                host: Host(
+                host: HostProgram(
                     identifier: Self.host, command: [home.scratch("no-program")],
                     permittedTaskIdentifiers: ["good"]), store: home.store)
             // Without a handler it is launched all the same.

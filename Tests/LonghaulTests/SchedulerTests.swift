@@ -17,7 +17,7 @@ import Testing
         _ permitted: [String]? = ["refresh", "clean", "sync"], command: [String] = ["/bin/true"]
     ) async throws -> BackgroundTaskScheduler {
         try await BackgroundTaskScheduler(
-            host: Host(
+            host: HostProgram(
                 identifier: "com.example.feed", command: command,
                 permittedTaskIdentifiers: permitted), store: home.store)
     }

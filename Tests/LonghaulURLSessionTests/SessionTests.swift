@@ -176,7 +176,7 @@ import Testing
         fresh.setValue("key", forHTTPHeaderField: "X-Key")
         let recorder = Recorder(answering: (.useNewRequest, fresh))
         let session = world.urlSession(recorder) {
-            $0.host = Longhaul.Host(identifier: "com.example.test", command: ["/bin/false"])
+            $0.host = HostProgram(identifier: "com.example.test", command: ["/bin/false"])
         }
         let task = session.downloadTask(with: url)
         task.earliestBeginDate = start + 3600

@@ -24,7 +24,8 @@ package struct HostHandover {
             let gathered =
                 try order.program.isJob ? gather(append: { _ in }) : gather(append: input.append)
             guard let gathered else { return .nothingToDo(order.id) }
-            var program = HostProgram(argv: order.program.argv, environment: gathered.environment)
+            var program = HostExecutable(
+                argv: order.program.argv, environment: gathered.environment)
             if let job = order.program.job {
                 let environment = gathered.environment
                 guard let supervisor = JobSupervisor.program(environment: environment) else {

@@ -9,7 +9,7 @@ internal import LonghaulStore
 /// the same time, and share the time of the launch. When it is over, or a requirement is lost, the
 /// Swift tasks of the handlers are cancelled; five seconds later the process is killed.
 public struct BackgroundHost: Sendable {
-    /// The name of the host, as in ``Host/identifier``.
+    /// The name of the host, as in ``HostProgram/identifier``.
     public let identifier: String
     private let store: String?
     private var handlers = HostHandlers()

@@ -14,7 +14,7 @@ extension BackgroundTaskRequest {
     /// The request as text, without the payload.
     public var description: String { request.description }
 
-    /// Names the task; permitted to the host by ``Host/permittedTaskIdentifiers``.
+    /// Names the task; permitted to the host by ``HostProgram/permittedTaskIdentifiers``.
     public var identifier: String { request.identifier }
 
     /// The task does not begin before this moment; `nil`, the default, is at once.

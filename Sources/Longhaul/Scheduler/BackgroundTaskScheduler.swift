@@ -11,7 +11,7 @@ internal import Synchronization
 /// asynchronous method may be cancelled, which ends the wait alone.
 public final class BackgroundTaskScheduler: Sendable {
     /// The host that is launched, as it was given to ``init(host:store:)``.
-    public let host: Host
+    public let host: HostProgram
     private let store: String?
     private let sharedStore: SharedStore
     private let handlers = Mutex<[String: @Sendable (BackgroundTask) -> Void]>([:])
@@ -27,7 +27,7 @@ public final class BackgroundTaskScheduler: Sendable {
     ///     ``BackgroundSession/Configuration/store``.
     /// - Throws: `storeUnavailable`; `invalidRequest` for a name that is none, or a program without
     ///   an absolute path.
-    public init(host: Host, store: String? = nil) async throws(LonghaulError) {
+    public init(host: HostProgram, store: String? = nil) async throws(LonghaulError) {
         self.host = host
         self.store = store
         sharedStore = try await Blocking.run { () throws(LonghaulError) in

@@ -27,7 +27,7 @@ extension BackgroundSession {
         public var privateAddresses: PrivateAddresses = .allow
         /// The program that is started with the events of the session. `nil` leaves the session
         /// with the host that it has.
-        public var host: Host?
+        public var host: HostProgram?
         /// Tells whether this process moves bytes itself. Default: ``Engine/automatic``.
         public var engine: Engine = .automatic
         /// The state directory. `nil` = as for the command: `$LONGHAUL_HOME`, else
@@ -71,31 +71,5 @@ extension TransferRequest {
         if deadline == .after(seconds: Deadline.defaultSeconds) {
             deadline = .after(seconds: configuration.timeoutIntervalForResource)
         }
-    }
-}
-
-/// A program that owns sessions: it is started with their events when it is not running.
-///
-/// Foundation has a class of this name: in a file that imports it, a type annotation says
-/// `Longhaul.Host`.
-public struct Host: Hashable, Sendable {
-    /// Names the host in one store; by custom the name of its program or bundle, as in
-    /// `com.example.photos`.
-    public var identifier: String
-    /// The absolute path of the program, and its arguments. No shell has a part in it.
-    public var command: [String]
-    /// The background tasks that may be submitted for the host. The counterpart of
-    /// `BGTaskSchedulerPermittedIdentifiers`. `nil`, the default, leaves the host's list unchanged;
-    /// pending requests of tasks that are not among new ones are cancelled.
-    public var permittedTaskIdentifiers: [String]?
-
-    /// A host by its name and its program; recorded when a session or a scheduler is opened with
-    /// it.
-    public init(
-        identifier: String, command: [String], permittedTaskIdentifiers: [String]? = nil
-    ) {
-        self.identifier = identifier
-        self.command = command
-        self.permittedTaskIdentifiers = permittedTaskIdentifiers
     }
 }

@@ -38,7 +38,7 @@ extension BackgroundSession {
     }
 }
 
-extension Host {
+extension HostProgram {
     /// Makes the host known. One that is known already keeps what else was said of it.
     ///
     /// - Returns: Its command until now, where that was another one.

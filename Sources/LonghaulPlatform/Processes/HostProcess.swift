@@ -8,7 +8,7 @@ private import Synchronization
 private let environmentBytes = 6 << 20
 
 /// The program and environment of a host's process.
-package struct HostProgram: Sendable {
+package struct HostExecutable: Sendable {
     /// The program by absolute path, and its arguments.
     package var argv: [String]
     /// The whole environment of the process.
@@ -135,7 +135,7 @@ final class HostProcess {
     ///
     /// - Parameter input: its standard input, read from the beginning.
     static func make(
-        _ program: HostProgram, id: Int64, input: HostInput, in home: DirectoryHandle
+        _ program: HostExecutable, id: Int64, input: HostInput, in home: DirectoryHandle
     ) throws(SystemFailure) -> HostProcess {
         do throws(SystemFailure) {
             return try create(program, id: id, input: input, in: home)
@@ -146,7 +146,7 @@ final class HostProcess {
     }
 
     private static func create(
-        _ program: HostProgram, id: Int64, input: HostInput, in home: DirectoryHandle
+        _ program: HostExecutable, id: Int64, input: HostInput, in home: DirectoryHandle
     ) throws(SystemFailure) -> HostProcess {
         var names: [String] = []
         var reading: [Descriptor?] = [nil, nil]

@@ -47,7 +47,7 @@ package final class HostsLoop {
     ///
     /// - Parameter marks: variables of its environment that identify its child processes.
     package func make(
-        _ id: Int64, _ program: HostProgram, input: HostInput, marks: [String]
+        _ id: Int64, _ program: HostExecutable, input: HostInput, marks: [String]
     ) throws(SystemFailure) -> ProcessIdentity {
         let process = try HostProcess.make(program, id: id, input: input, in: home)
         launches[id] = Launch(
