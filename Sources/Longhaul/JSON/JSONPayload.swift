@@ -37,38 +37,55 @@ public enum JSONPayload: Hashable, Sendable {
     ///
     /// - Throws: `invalidRequest` for a text that is no JSON.
     public init(parsing text: String) throws(LonghaulError) {
-        var text = text
         do {
-            self = try text.withUTF8 { bytes in
-                var scanner = JSONScanner(bytes)
-                let value = try JSONPayload(&scanner)
-                try scanner.end()
-                return value
-            }
+            self = try JSONPayload(text, keepsIntegers: false)
         } catch {
             throw LonghaulError(.invalidRequest, "the payload is not valid JSON")
+        }
+    }
+
+    /// - Throws: ``JSONProblem``.
+    init(_ text: String, keepsIntegers: Bool) throws {
+        var text = text
+        self = try text.withUTF8 { bytes in
+            var scanner = JSONScanner(bytes)
+            let value = try JSONPayload(&scanner, keepsIntegers: keepsIntegers)
+            try scanner.end()
+            return value
         }
     }
 
     /// The next value. One pass: a decoder that tries each type in turn takes time that grows with
     /// the product of length and depth.
     ///
+    /// - Parameter keepsIntegers: Refuses an integer that an `Int64` does not hold. It would become
+    ///   a number with fewer digits.
     /// - Throws: ``JSONProblem``.
-    package init(_ scanner: inout JSONScanner) throws {
+    package init(_ scanner: inout JSONScanner, keepsIntegers: Bool = false) throws {
         if scanner.isObject() {
             var members: [String: JSONPayload] = [:]
-            try scanner.object { members[$0] = try JSONPayload(&$1) }
+            try scanner.object {
+                members[$0] = try JSONPayload(&$1, keepsIntegers: keepsIntegers)
+            }
             self = .object(members)
         } else if scanner.isArray() {
             var values: [JSONPayload] = []
-            try scanner.array { values.append(try JSONPayload(&$0)) }
+            try scanner.array {
+                values.append(try JSONPayload(&$0, keepsIntegers: keepsIntegers))
+            }
             self = .array(values)
         } else if scanner.isString() {
             self = .string(try scanner.string())
         } else if scanner.isNumber() {
-            var again = scanner
+            var (again, digits) = (scanner, scanner)
             let number = try scanner.double()
             let whole = (try? again.integer()) ?? Int64(exactly: number)
+            if keepsIntegers, whole == nil,
+                try digits.raw().allSatisfy({ $0 == "-" || $0.isNumber })
+            {
+                throw JSONProblem(
+                    message: "an integer has more than 64 bits", byte: digits.offset)
+            }
             self = whole.map { .integer($0) } ?? .number(number)
         } else {
             self = scanner.null() ? .null : .bool(try scanner.bool())
@@ -83,47 +100,6 @@ public enum JSONPayload: Hashable, Sendable {
             preconditionFailure("only numbers that are not finite cannot be written")
         }
         return String(decoding: data, as: UTF8.self)
-    }
-}
-
-extension JSONPayload: Codable {
-    /// Reads any JSON value.
-    ///
-    /// - Throws: The decoder's error for a value that is not JSON.
-    public init(from decoder: any Decoder) throws {
-        let value = try decoder.singleValueContainer()
-        if value.decodeNil() {
-            self = .null
-        } else if let bool = try? value.decode(Bool.self) {
-            self = .bool(bool)
-        } else if let integer = try? value.decode(Int64.self) {
-            self = .integer(integer)
-        } else if let number = try? value.decode(Double.self) {
-            self = .number(number)
-        } else if let string = try? value.decode(String.self) {
-            self = .string(string)
-        } else if let array = try? value.decode([JSONPayload].self) {
-            self = .array(array)
-        } else {
-            self = .object(try value.decode([String: JSONPayload].self))
-        }
-    }
-
-    /// Writes the value.
-    ///
-    /// - Throws: The encoder's error.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        switch self {
-        case .null: try container.encodeNil()
-        case .bool(let value): try container.encode(value)
-        case .integer(let value): try container.encode(value)
-        case .number(let value) where value.isFinite: try container.encode(value)
-        case .number: try container.encodeNil()
-        case .string(let value): try container.encode(value)
-        case .array(let values): try container.encode(values)
-        case .object(let members): try container.encode(members)
-        }
     }
 }
 
