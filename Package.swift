@@ -40,6 +40,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let argumentParser = product("ArgumentParser", "swift-argument-parser", for: ["Command"])
 let serviceLifecycle = product(
     "ServiceLifecycle", "swift-service-lifecycle", for: ["Command", "ServiceLifecycle"])
+let httpTypes = product("HTTPTypes", "swift-http-types", for: ["Command", "HTTPTypes"])
 
 /// A package from the oldest version that has what is used here: a newer one does not resolve beside
 /// an embedder's own package that needs an older one.
@@ -56,6 +57,7 @@ let package = Package(
     name: "longhaul",
     products: [
         .library(name: "Longhaul", targets: ["Longhaul"]),
+        .library(name: "LonghaulHTTPTypes", targets: ["LonghaulHTTPTypes"]),
         .library(name: "LonghaulURLRequest", targets: ["LonghaulURLRequest"]),
         .library(name: "LonghaulURLSession", targets: ["LonghaulURLSession"]),
         .library(name: "LonghaulServiceLifecycle", targets: ["LonghaulServiceLifecycle"]),
@@ -70,6 +72,7 @@ let package = Package(
         // changes from call to call, and each change compiles everything again.
         .default(enabledTraits: isDependency ? [] : ["Command"]),
         .trait(name: "Command", description: "What the programs and the tests need."),
+        .trait(name: "HTTPTypes", description: "What LonghaulHTTPTypes needs."),
         .trait(name: "ServiceLifecycle", description: "What LonghaulServiceLifecycle needs."),
         .trait(name: "Metrics", description: "The engine counts with swift-metrics."),
         .trait(
@@ -79,6 +82,7 @@ let package = Package(
     dependencies: [
         from("apple/swift-argument-parser", "1.6.1"),
         from("apple/swift-distributed-tracing", "1.0.0"),
+        from("apple/swift-http-types", "1.0.0"),
         from("apple/swift-log", "1.5.2"),
         from("apple/swift-metrics", "2.4.0"),
         from("apple/swift-nio", "2.100.0"),
@@ -117,6 +121,7 @@ let package = Package(
                 "LonghaulEngine", logging,
             ]),
         module("LonghaulURLRequest", ["Longhaul"]),
+        module("LonghaulHTTPTypes", ["Longhaul", httpTypes]),
         // On Apple's systems names for Foundation's own URLSession, which need nothing else.
         module(
             "LonghaulURLSession",
@@ -193,8 +198,8 @@ let package = Package(
         tests(
             "LonghaulTests",
             [
-                "Longhaul", "LonghaulURLRequest", "LonghaulPlatform", "LonghaulStore",
-                "LonghaulTestSupport",
+                "Longhaul", "LonghaulURLRequest", "LonghaulHTTPTypes", "LonghaulPlatform",
+                "LonghaulStore", "LonghaulTestSupport", httpTypes,
             ]),
         tests(
             "LonghaulURLSessionTests",

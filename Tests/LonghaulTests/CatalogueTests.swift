@@ -18,8 +18,8 @@ import Testing
     }
 
     private static let libraries = [
-        "Longhaul", "LonghaulServiceLifecycle", "LonghaulTesting", "LonghaulURLRequest",
-        "LonghaulURLSession",
+        "Longhaul", "LonghaulHTTPTypes", "LonghaulServiceLifecycle", "LonghaulTesting",
+        "LonghaulURLRequest", "LonghaulURLSession",
     ]
 
     @Test(.enabled(if: extract != nil && docc != nil, "skipped: no docc"), arguments: libraries)

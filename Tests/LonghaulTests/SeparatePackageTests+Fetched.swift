@@ -11,7 +11,7 @@ extension SeparatePackageTests {
             contentsOf: Article.root.appending(path: "docs/swift.md"), encoding: .utf8)
         let rows = try #require(text.components(separatedBy: "| `traits:` |").last)
             .split(separator: "\n").dropFirst(2).prefix { $0.hasPrefix("|") }
-        try #require(rows.count == 4)
+        try #require(rows.count == 5)
         for row in rows {
             let cells = row.split(separator: "|").map { $0.split(separator: "`") }
             let traits = ", traits: \(cells[0][1])"

@@ -9,6 +9,7 @@ import Testing
     /// such group. 1 = the folders are layers.
     private static let largestKnot = [
         "Longhaul": 1, "LonghaulCLI": 1, "LonghaulCore": 1, "LonghaulEngine": 1,
+        "LonghaulHTTPTypes": 1,
         "LonghaulModel": 1, "LonghaulPlatform": 1, "LonghaulSimulatedWire": 1, "LonghaulStore": 1,
         "LonghaulTesting": 1,
         "LonghaulTransport": 1,

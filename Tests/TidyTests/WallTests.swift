@@ -30,6 +30,8 @@ import Testing
         ],
         // Apart, because whoever imports it links a second HTTP client.
         "LonghaulURLRequest": ["Longhaul", "FoundationEssentials", "FoundationNetworking"],
+        // Apart, because whoever imports it fetches swift-http-types.
+        "LonghaulHTTPTypes": ["Longhaul", "FoundationEssentials", "HTTPTypes"],
         // Foundation's names; on Apple's systems nothing but Foundation.
         "LonghaulURLSession": [
             "Longhaul", "LonghaulURLRequest", "Foundation", "FoundationNetworking",
