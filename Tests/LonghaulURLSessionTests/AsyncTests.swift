@@ -141,7 +141,7 @@ import Testing
         defer { world.end() }
         world.network.serve(url, Data(repeating: 32, count: 4_000) + Data("storm".utf8))
         world.network.bytesPerSecond = 100
-        let host = Longhaul.Host(
+        let host = HostProgram(
             identifier: "com.example.stormynoon", command: ["/usr/bin/stormynoon"],
             permittedTaskIdentifiers: ["StormyNoon"])
         let configuration = world.configuration
