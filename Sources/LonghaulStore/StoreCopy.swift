@@ -126,9 +126,15 @@ package enum StoreCopy {
                 last = try leaveOutCredentials(of: table, after: after, target)
             }
         }
-        let bundles = try target.all("SELECT id, settings FROM bundle") {
-            ($0[0] as Int64, $0.json(1) as BundleSettings?)
-        }
+        // A store that is about to be migrated may have none.
+        let hasBundles: Bool? = try target.value(
+            "SELECT 1 FROM sqlite_master WHERE name = 'bundle'")
+        let bundles =
+            hasBundles != true
+            ? []
+            : try target.all("SELECT id, settings FROM bundle") {
+                ($0[0] as Int64, $0.json(1) as BundleSettings?)
+            }
         for (id, settings) in bundles {
             guard var settings, case .token = settings.secret else { continue }
             settings.secret = nil

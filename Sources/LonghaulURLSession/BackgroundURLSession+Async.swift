@@ -23,7 +23,9 @@ internal import Longhaul
 extension BackgroundURLSession {
     /// The content of a URL, in memory. Bodies that memory should not hold are better downloaded.
     ///
-    /// - Parameter delegate: Gets challenges and metrics of the request in place of the session's.
+    /// - Parameters:
+    ///   - url: The address.
+    ///   - delegate: Gets challenges and metrics of the request in place of the session's.
     /// - Throws: `URLError`.
     public func data(
         from url: URL, delegate: (any BackgroundURLSessionTaskDelegate)? = nil
@@ -44,7 +46,9 @@ extension BackgroundURLSession {
 
     /// The content of a URL, in a file that is the caller's to move or to delete.
     ///
-    /// - Parameter delegate: As of ``data(from:delegate:)``.
+    /// - Parameters:
+    ///   - url: The address.
+    ///   - delegate: As of ``data(from:delegate:)``.
     /// - Throws: `URLError`.
     public func download(
         from url: URL, delegate: (any BackgroundURLSessionTaskDelegate)? = nil
@@ -68,7 +72,6 @@ extension BackgroundURLSession {
     /// Sends a file by PUT or POST, as the request says; at most 64 KiB of the answer are
     /// returned. The file must not change until the end.
     ///
-    /// - Parameter delegate: As of ``data(from:delegate:)``.
     /// - Throws: `URLError`.
     public func upload(
         for request: URLRequest, fromFile file: URL,

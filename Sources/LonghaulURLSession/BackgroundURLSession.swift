@@ -61,7 +61,8 @@ public final class BackgroundURLSession: Sendable {
     }
 
     /// Opens the session without a delegate: its async methods return results, and the events of
-    /// its other tasks wait for a session with a delegate, or for a launch of the ``host``.
+    /// its other tasks wait for a session with a delegate, or for a launch of the
+    /// configuration's host.
     public convenience init(configuration: BackgroundURLSessionConfiguration) {
         self.init(configuration: configuration, delegate: nil, delegateQueue: nil)
     }

@@ -56,7 +56,7 @@ import Testing
     }()
 
     /// These take the options of a transfer, which have a table.
-    private static let transfers: Set<String> = ["get", "enqueue", "upload"]
+    private static let transfers: Set<String> = ["get", "enqueue", "upload", "bundle"]
     /// On every command, as the page says at its head.
     private static let everywhere: Set<String> = ["--help", "--version", "--json"]
 

@@ -210,7 +210,8 @@ import Testing
             _ = try await home.run("bundle", "ensure", "list")
             unlink(home.home.file("out/x"))
             _ = try await home.run("bundle", "ensure", "list", "--timeout", "2s", status: 3)
-            _ = try await home.run("bundle", "ensure", "other", status: 4)
+            let unknown = try await home.run("bundle", "ensure", "other", "--json", status: 4)
+            #expect(try unknown.rows.first?["error"]["code"] == "noSuchBundle")
         }
     }
 

@@ -50,8 +50,9 @@ import Testing
     ]
 
     private static let records: Set<String> = [
-        "BackgroundURLSessionTaskTransactionMetrics", "FetchState", "SetCommand", "StoredTask",
-        "Transfer", "TransferChange", "TransferOptions",
+        "BackgroundURLSessionTaskTransactionMetrics", "BundleRecord", "BundleSettings",
+        "FetchState",
+        "SetCommand", "StoredBundle", "StoredTask", "Transfer", "TransferChange", "TransferOptions",
         "TransferWork", "UploadOptions", "UploadState",
     ]
 

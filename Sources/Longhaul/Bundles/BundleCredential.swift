@@ -59,7 +59,7 @@ struct BundleCredential {
 
 extension HeaderFields {
     fileprivate mutating func setBearer(_ token: String) {
-        self["Authorization"] = "Bearer " + token
+        self["Authorization"] = ["Bearer", token].joined(separator: " ")
     }
 }
 

@@ -169,8 +169,9 @@ struct BundlePlaces {
         if free >= missing { return }
         throw LonghaulError(
             .noSpace,
-            "\(missing) bytes are missing, and the disk of \(bundle.directory) has room for \(free);"
-                + " free some, then run `longhaul bundle ensure \(bundle.name)`", retryable: true)
+            "\(missing) bytes are missing, and the disk of \(bundle.directory) has room for"
+                + " \(free); free some, then `longhaul bundle ensure \(bundle.name)`",
+            retryable: true)
     }
 
     /// Makes the version current.

@@ -12,6 +12,10 @@ package struct Bundles: Sendable {
     let queue: TransferQueue
     private var store: Store { queue.store }
 
+    package init(_ queue: TransferQueue) {
+        self.queue = queue
+    }
+
     /// A bundle to be added.
     package struct New: Sendable {
         /// `nil` = made from the source, and free.
@@ -361,7 +365,24 @@ package struct Bundles: Sendable {
     }
 }
 
-extension TransferQueue {
-    /// Sets of files from one source.
-    package var bundles: Bundles { Bundles(queue: self) }
+extension Bundles {
+    /// Keeps a list that comes on standard input, and returns its path.
+    ///
+    /// - Throws: `LonghaulError` `io`, `noSpace`.
+    package func keepInput() throws(LonghaulError) -> String {
+        do throws(SystemFailure) {
+            let bytes = try TextFile.readStandardInput()
+            let directory = PathParts.join(queue.directory, "bundles")
+            let incoming = PathParts.join(directory, "list-\(ProcessIdentity.current.pid)")
+            try PlacedFile.write(bytes, to: incoming)
+            defer { SpooledFile.remove(incoming) }
+            let digest = try PlacedFile.read(incoming, atMost: .max).sha256
+            // The same list is the same source.
+            let path = PathParts.join(directory, "list-\(digest).jsonl")
+            try PlacedFile.write(bytes, to: path)
+            return path
+        } catch {
+            throw error.longhaulError()
+        }
+    }
 }

@@ -46,11 +46,16 @@ public struct UploadTask: Sendable, Identifiable {
     /// - Throws: `LonghaulError` as there.
     public func resume() async throws(LonghaulError) { try await task.resume() }
 
+    /// Ends it; its event follows. The server's part of it is deleted, where the protocol can.
+    ///
+    /// - Throws: `LonghaulError` as ``DownloadTask/cancel(keepingBytes:)``.
+    public func cancel() async throws(LonghaulError) { try await cancel(keepingBytes: false) }
+
     /// Ends it; its event follows. The server's part of it is deleted, where the protocol can,
     /// unless it is kept for ``retry()``.
     ///
     /// - Throws: `LonghaulError` as ``DownloadTask/cancel(keepingBytes:)``.
-    public func cancel(keepingBytes: Bool = false) async throws(LonghaulError) {
+    public func cancel(keepingBytes: Bool) async throws(LonghaulError) {
         try await task.cancel(keepingBytes: keepingBytes)
     }
 

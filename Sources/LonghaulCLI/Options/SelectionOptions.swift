@@ -69,7 +69,7 @@ enum Candidates {
     }
 
     static var bundles: CompletionKind {
-        .custom { _, _, _ in (try? TransferQueue().bundles.all().map(\.name)) ?? [] }
+        .custom { _, _, _ in (try? Bundles(TransferQueue()).all().map(\.name)) ?? [] }
     }
 
     /// Programs of the PATH; zsh and fish have no `compgen`.

@@ -64,6 +64,7 @@ extension BundleSettings {
     /// Keeps the parts of a request that its transfers have in common.
     package mutating func adopt(_ request: TransferRequest) {
         options = request.options
+        overwrites = request.options.ifExists == .overwrite
         priority = request.priority
         windows = request.schedule.windows.map { "\($0)" }
         timeZone = request.schedule.windows?.timeZone

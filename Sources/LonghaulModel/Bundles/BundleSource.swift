@@ -83,7 +83,9 @@ extension BundleSource {
 
     /// All objects of a bucket below a prefix.
     ///
-    /// - Parameter prefix: Ends with a slash, or is empty.
+    /// - Parameters:
+    ///   - bucket: Its name.
+    ///   - prefix: Ends with a slash, or is empty.
     public static func s3(_ bucket: String, prefix: String = "") -> BundleSource {
         BundleSource(.s3, "\(bucket)/\(prefix)")
     }

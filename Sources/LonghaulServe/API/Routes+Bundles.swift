@@ -9,7 +9,7 @@ enum BundleRoutes {
             method: .GET, pattern: "/v1/bundles", summary: "bundles, by name",
             answer: .list("bundles", of: "Bundle")
         ) { call in
-            call.list("bundles", try call.queue.queue.bundles.all())
+            call.list("bundles", try Bundles(call.queue.queue).all())
         },
         Route(
             method: .GET, pattern: "/v1/bundles/{name}", summary: "a bundle",
@@ -40,14 +40,14 @@ enum BundleRoutes {
             answer: .json("Bundle")
         ) { call in
             try call.queue.checkWritable()
-            try perform(call.queue.queue.bundles, call.name())
+            try perform(Bundles(call.queue.queue), call.name())
             return try answer(call)
         }
     }
 
     private static func answer(_ call: RouteCall) throws -> ServedAnswer {
         var json = JSONText()
-        json.value(try call.queue.queue.bundles.find(call.name()))
+        json.value(try Bundles(call.queue.queue).find(call.name()))
         return ServedAnswer(json: json)
     }
 }

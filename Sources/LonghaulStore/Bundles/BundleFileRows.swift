@@ -99,7 +99,8 @@ struct BundleFileRows: ConnectionRows {
         """
     private static let equals = """
         SELECT \(Column.list), version FROM bundleFile INDEXED BY bundleFileDigest \
-        WHERE digest = ?1 AND digest IS NOT NULL AND state IN (1, 2) AND state = 2 AND (version <> ?2 OR number <> ?3) LIMIT 8
+        WHERE digest = ?1 AND digest IS NOT NULL AND state IN (1, 2) AND state = 2 \
+        AND (version <> ?2 OR number <> ?3) LIMIT 8
         """
 
     func page(of version: Int64, after number: Int64, limit: Int) throws -> [BundleFile] {

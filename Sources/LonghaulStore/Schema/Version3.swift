@@ -50,17 +50,21 @@ enum Version3 {
         """,
         """
         CREATE TABLE bundleVersion (
+          -- Number by which other tables refer to the version.
           id INTEGER PRIMARY KEY AUTOINCREMENT,
           -- bundle.id.
           bundle INTEGER NOT NULL,
           -- The pin.
           name TEXT NOT NULL,
-          -- Files of the manifest, complete ones, failed ones.
+          -- Files of the manifest.
           files INTEGER NOT NULL,
+          -- Files among them that are durable under their names.
           complete INTEGER NOT NULL DEFAULT 0,
+          -- Files among them that have failed.
           failed INTEGER NOT NULL DEFAULT 0,
-          -- Bytes of the manifest, and of complete files.
+          -- Bytes of the manifest; a file of unknown size counts when it is complete.
           bytes INTEGER NOT NULL,
+          -- Bytes of complete files.
           bytesComplete INTEGER NOT NULL DEFAULT 0,
           -- Entries of the manifest that are no files.
           passedOver INTEGER NOT NULL DEFAULT 0,
@@ -82,6 +86,7 @@ enum Version3 {
           number INTEGER NOT NULL,
           -- Path in the bundle.
           path TEXT NOT NULL,
+          -- URL of the file.
           url TEXT NOT NULL,
           -- Bytes; NULL = unknown.
           size INTEGER,
@@ -108,8 +113,9 @@ enum Version3 {
         CREATE TABLE bundleHold (
           -- bundleVersion.id of a version that a program uses.
           version INTEGER NOT NULL,
-          -- Process and its start time: a hold of a process that is gone is none.
+          -- The process: a hold of a process that is gone does not count.
           pid INTEGER NOT NULL,
+          -- Start time of the process.
           pidStart INTEGER NOT NULL
         ) STRICT
         """,

@@ -9,7 +9,7 @@ struct BundleList: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        let bundles = try TransferQueue.toShow(on: console).bundles.all()
+        let bundles = try Bundles(TransferQueue.toShow(on: console)).all()
         if console.isJSON {
             for bundle in bundles { try console.line { $0.value(bundle) } }
             return .done
@@ -34,7 +34,7 @@ struct BundleShow: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        let bundles = try TransferQueue.toShow(on: console).bundles
+        let bundles = try Bundles(TransferQueue.toShow(on: console))
         let bundle = try bundles.find(which.name)
         let text = BundleText(time: .current())
         if files {
@@ -63,7 +63,7 @@ struct BundleWhy: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        let bundles = try TransferQueue.toShow(on: console).bundles
+        let bundles = try Bundles(TransferQueue.toShow(on: console))
         let bundle = try bundles.find(which.name)
         if console.isJSON {
             try console.line { $0.value(bundle) }
@@ -88,7 +88,7 @@ struct BundlePause: ConsoleCommand {
 
     func perform(on console: Console) throws -> ExitStatus {
         let queue = try TransferQueue()
-        for name in which.names { try queue.bundles.pause(name) }
+        for name in which.names { try Bundles(queue).pause(name) }
         console.settle(queue)
         return console.isJSON ? try console.show(which.names, in: queue) : .done
     }
@@ -105,7 +105,7 @@ struct BundleResume: ConsoleCommand {
 
     func perform(on console: Console) throws -> ExitStatus {
         let queue = try TransferQueue()
-        for name in which.names { try queue.bundles.resume(name) }
+        for name in which.names { try Bundles(queue).resume(name) }
         start.start(queue, on: console)
         return console.isJSON ? try console.show(which.names, in: queue) : .done
     }
@@ -113,7 +113,7 @@ struct BundleResume: ConsoleCommand {
 
 struct BundleNow: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "now", abstract: "Let bundles continue now, regardless of their conditions.",
+        commandName: "now", abstract: "Run bundles now, regardless of their conditions.",
         discussion: ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
 
     @OptionGroup var which: BundleNames
@@ -122,7 +122,7 @@ struct BundleNow: ConsoleCommand {
 
     func perform(on console: Console) throws -> ExitStatus {
         let queue = try TransferQueue()
-        for name in which.names { try queue.bundles.runNow(name) }
+        for name in which.names { try Bundles(queue).runNow(name) }
         start.start(queue, on: console)
         return console.isJSON ? try console.show(which.names, in: queue) : .done
     }
@@ -138,7 +138,7 @@ struct BundleCancel: ConsoleCommand {
 
     func perform(on console: Console) throws -> ExitStatus {
         let queue = try TransferQueue()
-        for name in which.names { try queue.bundles.cancel(name) }
+        for name in which.names { try Bundles(queue).cancel(name) }
         console.settle(queue)
         return console.isJSON ? try console.show(which.names, in: queue) : .done
     }
@@ -164,23 +164,8 @@ struct BundleRemove: ConsoleCommand {
     func perform(on console: Console) throws -> ExitStatus {
         let queue = try TransferQueue()
         for name in which.names {
-            try queue.bundles.remove(name, keepingFiles: keepFiles)
+            try Bundles(queue).remove(name, keepingFiles: keepFiles)
             try console.removed(name)
-        }
-        return .done
-    }
-}
-
-extension Console {
-    /// Prints names of bundles, for programs whole records.
-    func show(_ names: [String], in queue: TransferQueue) throws -> ExitStatus {
-        for name in names {
-            if isJSON {
-                let bundle = try queue.bundles.find(name)
-                try line { $0.value(bundle) }
-            } else {
-                try line(TerminalText.shown(name))
-            }
         }
         return .done
     }

@@ -11,15 +11,15 @@ struct BundleCommand: ParsableCommand {
             proved by the digest that the source gives. A SOURCE is one of
 
               list:FILE, list:URL, list:-    JSON Lines with path, url, size and a digest
-              sums:URL                       SHA256SUMS and the like; the files are beside it
+              sums:URL                       SHA256SUMS or the like beside its files
               hf:ORG/NAME[@REVISION]         also hf:datasets/ORG/NAME, hf:spaces/ORG/NAME
               github:OWNER/REPO[@TAG]        the assets of a release
               zenodo:RECORD                  the files of a record
               oci:IMAGE[:TAG]                a container image
               s3://BUCKET/PREFIX/            the objects below a prefix
 
-              longhaul bundle add qwen hf:Qwen/Qwen3-8B --to ~/models/qwen --every 1d
-              longhaul bundle ensure qwen && serve-model "$(longhaul bundle path qwen)"
+              longhaul bundle add qwen hf:Qwen/Qwen3-8B --every 1d
+              longhaul bundle ensure qwen && ls "$(longhaul bundle path qwen)"
               longhaul bundle verify qwen --repair
             """,
         subcommands: [
@@ -42,46 +42,9 @@ struct BundleNames: ParsableArguments {
     var names: [String]
 }
 
-/// Selects files of a source.
-struct BundleFileOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Of a set: only the files whose path matches (repeatable).", valueName: "glob"))
-    var include: [String] = []
-
-    @Option(
-        help: ArgumentHelp(
-            "Of a set: without the files whose path matches (repeatable).", valueName: "glob"))
-    var exclude: [String] = []
-
-    @Option(
-        help: ArgumentHelp("Of an image: OS/ARCH (default: this machine's).", valueName: "os/arch"))
-    var platform: String?
-
-    var isEmpty: Bool { include.isEmpty && exclude.isEmpty && platform == nil }
-
-    /// Reads SOURCE, with what the environment says about it.
-    func bundle(
-        _ source: String, _ request: TransferRequest, in queue: TransferQueue
-    ) throws -> Bundles.New {
-        let environment = Environment.all()
-        var new = Bundles.New(
-            try BundleSource(
-                parsing: source, environment: environment, platform: platform,
-                directory: try CurrentDirectory.path))
-        new.settings.adopt(request)
-        new.settings.include = include
-        new.settings.exclude = exclude
-        new.settings.overwrites = request.options.ifExists == .overwrite
-        new.settings.secret = new.source.secret(in: environment)
-        if new.source == .list("-") { new.source = .list(try queue.bundles.keepInput()) }
-        return new
-    }
-}
-
 struct BundleAdd: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Record a bundle, and fetch it in the background.",
+        commandName: "add", abstract: "Add a bundle, and fetch it in the background.",
         discussion: """
             It is recorded whether the source answers or not. The same again is the same bundle; \
             other options change it. Prints its name.
@@ -91,8 +54,7 @@ struct BundleAdd: ConsoleCommand {
             (DIR/current leads to the version that is ready), hf-cache (the cache of the \
             Hugging Face Hub's own client) or oci.
 
-              longhaul bundle add debian sums:https://example.org/iso/SHA256SUMS --to /srv/iso \
-            --signed-by debian.gpg --include '*.iso'
+              longhaul bundle add iso sums:https://example.org/SHA256SUMS --to iso
 
             \(ExitStatus.help([.done, .refused, .usage, .storeUnavailable]))
             """)
@@ -103,45 +65,7 @@ struct BundleAdd: ConsoleCommand {
     @Argument(help: "Where the files come from; see `bundle --help`.")
     var source: String
 
-    @Option(
-        name: .customLong("to"),
-        help: ArgumentHelp(
-            "Its directory (default: NAME, here; of hf-cache the hub's).", valueName: "dir"),
-        completion: .directory)
-    var directory: String?
-
-    @Option(
-        help: ArgumentHelp("plain, versions, hf-cache or oci.", valueName: "layout"),
-        completion: .list(BundleLayoutKind.allCases.map(\.rawValue)))
-    var layout: String?
-
-    @Option(
-        help: ArgumentHelp("essential, prefetch or on-demand.", valueName: "policy"),
-        completion: .list(BundlePolicy.allCases.map(\.rawValue)))
-    var policy: String?
-
-    @Option(
-        help: ArgumentHelp("Look for a newer version this often: 1d.", valueName: "duration"))
-    var every: String?
-
-    @Option(help: ArgumentHelp("Old versions that stay (default: 1).", valueName: "n"))
-    var keep: Int?
-
-    @Option(
-        help: ArgumentHelp(
-            "The public key that must have signed the list: OpenPGP, minisign, signify.",
-            valueName: "file"), completion: .file())
-    var signedBy: String?
-
-    @Flag(help: "Record the events of single files, too.")
-    var fileEvents = false
-
-    @Flag(help: "Replace files that somebody has changed.")
-    var overwrite = false
-
-    @Option(help: "The host that is started with the bundle's events.")
-    var host: String?
-
+    @OptionGroup var settings: BundleOptions
     @OptionGroup var files: BundleFileOptions
     @OptionGroup(title: "Request") var access: FieldOptions<AccessFields>
     @OptionGroup(title: "Schedule") var schedule: FieldOptions<ScheduleFields>
@@ -155,18 +79,11 @@ struct BundleAdd: ConsoleCommand {
         let queue = try TransferQueue()
         var new = try files.bundle(source, try template(context), in: queue)
         new.name = name
-        new.layout = try layout.map { try OptionText.choice($0, "--layout") }
-        new.directory = try directory.map { try context.absolute($0) }
-        new.host = host
-        new.settings.overwrites = overwrite
-        try apply(to: &new.settings, new, context)
-        if new.layout == .hfCache, new.directory == nil { new.directory = hubCache }
-        let added = try queue.bundles.add(new, in: try context.directory.get())
+        try settings.apply(to: &new, context)
+        let added = try Bundles(queue).add(new, in: try context.directory.get())
         start.start(queue, on: console)
         return try console.show([added], in: queue)
     }
-
-    private var hubCache: String { BundleSource.hubCache(Environment.all()) }
 
     private func template(_ context: InputContext) throws -> TransferRequest {
         var request = TransferRequest(url: "", destination: .file(""))
@@ -176,24 +93,6 @@ struct BundleAdd: ConsoleCommand {
         try schedule.apply(to: &request, context)
         try transfer.apply(to: &request, context)
         return request
-    }
-
-    private func apply(
-        to settings: inout BundleSettings, _ new: Bundles.New, _ context: InputContext
-    ) throws {
-        if let policy { settings.policy = try OptionText.choice(policy, "--policy") }
-        if let every { settings.every = try OptionText.duration(every, "--every") }
-        if let keep {
-            guard new.layout == .versions else {
-                throw LonghaulError.usage("--keep is a part of --layout versions")
-            }
-            guard (0...1000).contains(keep) else {
-                throw LonghaulError.usage("--keep: it is 0 to 1000")
-            }
-            settings.keep = keep
-        }
-        settings.signedBy = try signedBy.map { try context.absolute($0) }
-        settings.fileEvents = fileEvents
     }
 }
 
@@ -220,17 +119,17 @@ struct BundleEnsure: ConsoleCommand {
     func perform(on console: Console) throws -> ExitStatus {
         let seconds = try timeout.map { try OptionText.duration($0, "--timeout") }
         let queue = try TransferQueue()
-        for name in which.names { _ = try queue.bundles.find(name) }
+        for name in which.names { _ = try Bundles(queue).find(name) }
         Signals.watch()
         Signals.watchSuspension()
-        for name in which.names { _ = try queue.bundles.want(name, latest: latest) }
+        for name in which.names { _ = try Bundles(queue).want(name, latest: latest) }
         return try BundleWait(queue, which.names, seconds: seconds).perform(on: console)
     }
 }
 
 struct BundleCheck: ConsoleCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Ask sources for their versions; fetch no file.",
+        commandName: "check", abstract: "Check sources for newer versions; fetch no file.",
         discussion: ExitStatus.help(BundleWait.endings))
 
     @OptionGroup var which: BundleNames
@@ -238,9 +137,9 @@ struct BundleCheck: ConsoleCommand {
 
     func perform(on console: Console) throws -> ExitStatus {
         let queue = try TransferQueue()
-        for name in which.names { _ = try queue.bundles.find(name) }
+        for name in which.names { _ = try Bundles(queue).find(name) }
         Signals.watch()
-        for name in which.names { try queue.bundles.check(name) }
+        for name in which.names { try Bundles(queue).check(name) }
         var wait = BundleWait(queue, which.names, seconds: nil)
         wait.isCheck = true
         return try wait.perform(on: console)
@@ -269,7 +168,7 @@ struct BundleVerify: ConsoleCommand {
         Signals.watch()
         var problems = 0
         for name in which.names {
-            problems += try queue.bundles.verify(name, repair: repair) { problem in
+            problems += try Bundles(queue).verify(name, repair: repair) { problem in
                 if console.isJSON {
                     try console.line { $0.value(problem) }
                 } else {
@@ -301,7 +200,7 @@ struct BundlePath: ConsoleCommand {
 
     func perform(on console: Console) throws -> ExitStatus {
         do throws(LonghaulError) {
-            let path = try TransferQueue().bundles.path(which.name, file: file)
+            let path = try Bundles(TransferQueue()).path(which.name, file: file)
             try? console.line(path: path)
         } catch {
             guard error.code == .notFound else { throw error }
@@ -344,7 +243,7 @@ struct BundleHold: ConsoleCommand {
         }
         do throws(LonghaulError) {
             Environment.set(
-                "LONGHAUL_BUNDLE_PATH", to: try TransferQueue().bundles.hold(which.name))
+                "LONGHAUL_BUNDLE_PATH", to: try Bundles(TransferQueue()).hold(which.name))
         } catch {
             guard error.code == .notFound else { throw error }
             try console.refuse(error)

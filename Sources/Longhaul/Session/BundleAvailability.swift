@@ -75,6 +75,8 @@ public final class BundleManager: Sendable {
     /// Records a bundle, durably, and begins to fetch it. The same again is the same bundle.
     ///
     /// - Parameters:
+    ///   - name: Letters, digits, `.`, `_` and `-`.
+    ///   - source: Where the files come from.
     ///   - directory: Where its files go. Created if missing.
     ///   - layout: `nil` = the source's own: `plain`, of an image `oci`.
     ///   - policy: When the files are fetched.
@@ -90,7 +92,7 @@ public final class BundleManager: Sendable {
         let environment = Environment.all()
         var new = Bundles.New(
             try source.recorded(
-                environment: environment, directory: FileManager.default.currentDirectoryPath))
+                environment: environment, directory: try CurrentDirectory.path))
         new.name = name
         new.directory = directory.standardizedFileURL.path(percentEncoded: false)
         new.layout = layout
@@ -100,21 +102,23 @@ public final class BundleManager: Sendable {
         new.settings.secret = new.source.secret(in: environment)
         let wanted = new
         _ = try await executor.change { queue throws(LonghaulError) in
-            try queue.bundles.add(wanted, in: "/")
+            try Bundles(queue).add(wanted, in: "/")
         }
     }
 
     /// Waits until every byte of the bundles is here. What is whole needs no request. Cancelling
     /// ends the wait alone.
     ///
-    /// - Parameter requireLatestVersion: The sources are asked for their newest versions.
+    /// - Parameters:
+    ///   - names: The bundles' names.
+    ///   - requireLatestVersion: The sources are asked for their newest versions.
     /// - Throws: `noSuchBundle`; the error of the first bundle that cannot be had;
     ///   `storeUnavailable`; `CancellationError`.
     public func ensureLocalAvailability(
         of names: [String], requireLatestVersion: Bool = false
     ) async throws {
         try await executor.change { queue throws(LonghaulError) in
-            for name in names { _ = try queue.bundles.want(name, latest: requireLatestVersion) }
+            for name in names { _ = try Bundles(queue).want(name, latest: requireLatestVersion) }
         }
         for status in try await end(of: names) {
             if let error = status.error { throw error }
@@ -130,7 +134,7 @@ public final class BundleManager: Sendable {
     /// - Throws: as ``ensureLocalAvailability(of:requireLatestVersion:)``.
     public func checkForUpdates(of names: [String]) async throws -> [String] {
         try await executor.change { queue throws(LonghaulError) in
-            for name in names { try queue.bundles.check(name) }
+            for name in names { try Bundles(queue).check(name) }
         }
         let ended = try await end(of: names)
         if let error = ended.lazy.compactMap(\.error).first { throw error }
@@ -142,7 +146,7 @@ public final class BundleManager: Sendable {
     /// - Throws: `noSuchBundle`, `storeUnavailable`.
     public func status(of name: String) async throws(LonghaulError) -> BundleStatus {
         try await executor.perform { context throws(LonghaulError) in
-            BundleStatus(try context.queue.bundles.find(name))
+            BundleStatus(try Bundles(context.queue).find(name))
         }
     }
 
@@ -172,12 +176,14 @@ public final class BundleManager: Sendable {
 
     /// The place of a file in the version that is ready.
     ///
-    /// - Parameter path: Its path in the bundle.
+    /// - Parameters:
+    ///   - path: Its path in the bundle.
+    ///   - name: The bundle's name.
     /// - Throws: `noSuchBundle`; `notFound` when no version is ready, or it has no such file;
     ///   `storeUnavailable`.
     public func url(for path: String, in name: String) async throws(LonghaulError) -> URL {
         let found = try await executor.perform { context throws(LonghaulError) in
-            try context.queue.bundles.path(name, file: path)
+            try Bundles(context.queue).path(name, file: path)
         }
         return URL(fileURLWithPath: found, isDirectory: false)
     }
@@ -187,7 +193,7 @@ public final class BundleManager: Sendable {
     /// - Throws: `noSuchBundle`; `conflict` while its transfers do not end; `storeUnavailable`.
     public func remove(_ name: String) async throws(LonghaulError) {
         try await executor.change { queue throws(LonghaulError) in
-            try queue.bundles.remove(name, keepingFiles: false)
+            try Bundles(queue).remove(name, keepingFiles: false)
         }
     }
 

@@ -47,7 +47,7 @@ struct BundleWait {
                 OwnProcess.end(by: signal)
             }
             for name in try underWay().map(\.name) {
-                try queue.bundles.pause(name)
+                try Bundles(queue).pause(name)
                 console.complain(
                     "longhaul: \(name) is paused; resume with: longhaul bundle resume \(name)")
             }
@@ -56,7 +56,7 @@ struct BundleWait {
     }
 
     private func underWay() throws -> [BundleRecord] {
-        try names.map { try queue.bundles.find($0) }.filter(\.isUnderWay)
+        try names.map { try Bundles(queue).find($0) }.filter(\.isUnderWay)
     }
 
     private func wait(
@@ -85,7 +85,7 @@ struct BundleWait {
     private func printResults(on console: Console) throws -> ExitStatus {
         var status = ExitStatus.done
         for name in names {
-            let bundle = try queue.bundles.find(name)
+            let bundle = try Bundles(queue).find(name)
             let failure = isCheck ? bundle.error : bundle.failure
             if let failure {
                 status = failure.code == .invalidManifest ? .refused : .transferFailed
@@ -102,7 +102,7 @@ struct BundleWait {
             } else if isCheck, failure == nil {
                 try console.line(BundleText(time: .current()).versions(bundle))
             } else if printsResults, failure == nil {
-                try console.line(path: try queue.bundles.path(name, file: nil))
+                try console.line(path: try Bundles(queue).path(name, file: nil))
             }
         }
         return status
@@ -172,5 +172,56 @@ final class OwnEngine {
         let end = SystemClock.now().monotonic + EngineOptions.leavingSeconds
         while !thread.hasEnded, SystemClock.now().monotonic < end { ThreadSleep.seconds(0.01) }
         self.thread = nil
+    }
+}
+
+/// `get SOURCE`: the bundle of that source and directory, until it is whole.
+struct BundleGet {
+    let source: String
+    let files: BundleFileOptions
+    let request: RequestOptions
+    let limits: EngineLimits
+    let defaults: TransferDefaults
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let context = InputContext.current()
+        let queue = try TransferQueue()
+        let name = try add(context, in: queue)
+        Signals.watch()
+        Signals.watchSuspension()
+        _ = try Bundles(queue).want(name, latest: true)
+        var wait = BundleWait(queue, [name], seconds: nil)
+        wait.limits = limits
+        return try wait.perform(on: console)
+    }
+
+    /// Returns its name.
+    func add(_ context: InputContext, in queue: TransferQueue) throws -> String {
+        if request.place.output != nil {
+            throw LonghaulError.usage("-o names one file; for a set of files use -d DIR")
+        }
+        let template = try request.template(context, defaults)
+        var new = try files.bundle(source, template.request, in: queue)
+        if template.request.session != TransferRequest.defaultSession || request.owner.host != nil {
+            throw LonghaulError.usage("a bundle has its own session; `bundle add --host` binds it")
+        }
+        new.settings.policy = template.request.isDiscretionary ? .prefetch : .essential
+        if request.place.directory != nil { new.directory = template.directory }
+        return try Bundles(queue).add(new, in: try context.directory.get())
+    }
+}
+
+extension Console {
+    /// Prints names of bundles, for programs whole records.
+    func show(_ names: [String], in queue: TransferQueue) throws -> ExitStatus {
+        for name in names {
+            if isJSON {
+                let bundle = try Bundles(queue).find(name)
+                try line { $0.value(bundle) }
+            } else {
+                try line(TerminalText.shown(name))
+            }
+        }
+        return .done
     }
 }
