@@ -139,7 +139,7 @@ import Testing
         let titles = help.split(separator: "\n").filter { $0.hasSuffix("SUBCOMMANDS:") }
         #expect(
             titles.map { $0.dropLast(13) } == [
-                "TRANSFER", "INSPECTION", "CONTROL", "EVENT", "ENGINE",
+                "TRANSFER", "INSPECTION", "CONTROL", "SET", "EVENT", "ENGINE",
             ])
     }
 

@@ -96,6 +96,7 @@ import Testing
         #expect(
             try served.send("POST", "/v1/transfers", "[\(request),\(upload)]").status == 201)
         try await served.addJob()
+        try await served.addBundle()
         let document = try served.send("GET", "/v1/openapi.json").json
         #expect(document["openapi"] == "3.1.0")
         var count = 0
@@ -158,5 +159,15 @@ extension ServedHome {
         let job = try await home.run(
             "job", "add", "job", "--every", "1d", "--require", "idle", "--", "/bin/true")
         #expect(job.status == 0, "\(job.errors)")
+    }
+
+    /// Adds a bundle of the job's name.
+    fileprivate func addBundle() async throws {
+        let line = #"{"path":"a","url":"http://127.0.0.1:9/a"}"#
+        try home.scratch.write(line, to: "files/list")
+        let bundle = try await home.run(
+            "bundle", "add", "job", "list:\(home.file("list"))", "--to", home.file("job"),
+            "--policy", "on-demand")
+        #expect(bundle.status == 0, "\(bundle.errors)")
     }
 }

@@ -57,9 +57,38 @@ struct BundleCredential {
     }
 }
 
+extension BundleCredential {
+    /// The value of the field `Authorization` (RFC 6750 §2.1).
+    static func bearer(_ token: String) -> String { ["Bearer", token].joined(separator: " ") }
+}
+
 extension HeaderFields {
     fileprivate mutating func setBearer(_ token: String) {
-        self["Authorization"] = ["Bearer", token].joined(separator: " ")
+        self["Authorization"] = BundleCredential.bearer(token)
+    }
+}
+
+/// How a registry lets an image be read, until a moment.
+struct RegistryLease {
+    let access: RegistryAccess
+    var until: Timestamp
+    /// Refused tokens since the last file was complete.
+    private var refusals = 0
+    private var complete = 0
+
+    init(_ access: RegistryAccess, until: Timestamp, after last: RegistryLease?) {
+        self.access = access
+        self.until = until
+        refusals = last?.refusals ?? 0
+        complete = last?.complete ?? 0
+    }
+
+    /// Counts a refused token. `false` = another one would be refused, too.
+    mutating func mayRenew(complete now: Int) -> Bool {
+        if now > complete { refusals = 0 }
+        complete = now
+        refusals += 1
+        return refusals <= 3
     }
 }
 

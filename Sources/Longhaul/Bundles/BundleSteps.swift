@@ -18,8 +18,8 @@ struct BundleSteps {
     private var checks: [Int64: ManifestCheck] = [:]
     /// Versions whose files had gone from the server: their manifests were asked for once more.
     private var asked: Set<Int64> = []
-    /// How registries let images be read, and until when.
-    private var registries: [Int64: (access: RegistryAccess, until: Timestamp)] = [:]
+    /// How registries let images be read.
+    private var registries: [Int64: RegistryLease] = [:]
     /// Versions for which the disk has room.
     private var roomy: Set<Int64> = []
 
@@ -62,6 +62,7 @@ struct BundleSteps {
         _ bundle: StoredBundle, _ error: LonghaulError
     ) throws(LonghaulError) {
         checks.removeValue(forKey: bundle.id)?.end()
+        _ = try queue.cancel(.session(bundle.session))
         try work.fail(bundle, error, nextCheck: nextCheck(of: bundle), now: queue.now)
         WakeChannel.poke(queue.directory)
     }
@@ -87,7 +88,9 @@ struct BundleSteps {
         }
         checks[bundle.id] = nil
         if bundle.source.kind == .ociImage {
-            registries[bundle.id] = (manifest.access, queue.now + manifest.access.seconds)
+            registries[bundle.id] = RegistryLease(
+                manifest.access, until: queue.now + manifest.access.seconds,
+                after: registries[bundle.id])
         }
         let globs = try GlobSet(
             include: bundle.settings.include, exclude: bundle.settings.exclude)
@@ -122,9 +125,13 @@ struct BundleSteps {
         let files = BundlePlaces(
             bundle, version, queue.store, registry?.credential ?? .source)
         try settle(bundle, version, files)
-        if bundle.source.kind == .ociImage, registry == nil, try work.isAnyWaiting(version.id) {
-            // The manifest is asked for once more, and with it a token.
-            return try queue.store.bundles.check(bundle.name)
+        if bundle.source.kind == .ociImage {
+            try renewToken(of: bundle, version)
+            let isOver = registries[bundle.id].map { $0.until <= queue.now } ?? true
+            if isOver, try work.isUnderWay(version.id) {
+                // The manifest is asked for once more, and with it a token.
+                return try queue.store.bundles.check(bundle.name)
+            }
         }
         if !roomy.contains(version.id) {
             try files.requireRoom()
@@ -151,6 +158,37 @@ struct BundleSteps {
             }
         }
         try apply(changes, bundle, version)
+    }
+
+    /// Transfers that wait because a token was refused get the present one; if it is that one that
+    /// was refused, its time is over.
+    private mutating func renewToken(
+        of bundle: StoredBundle, _ version: BundleVersion
+    ) throws(LonghaulError) {
+        guard let lease = registries[bundle.id], case .bearer(let token) = lease.access else {
+            return
+        }
+        var filter = TransferFilter()
+        filter.session = bundle.session
+        filter.states = [.waiting]
+        filter.limit = nil
+        let held = try queue.transfers(filter).filter {
+            $0.waitingFor.contains { $0.required == WaitReason.otherCredentials }
+        }
+        if held.isEmpty { return }
+        let field = BundleCredential.bearer(token.text)
+        if held.contains(where: { $0.options.headers["Authorization"] == field }) {
+            guard registries[bundle.id]?.mayRenew(complete: version.complete) == true else {
+                throw LonghaulError(
+                    .unauthorized, "the registry refuses the tokens that it gives out",
+                    retryable: true)
+            }
+            registries[bundle.id]?.until = queue.now
+            return
+        }
+        var change = TransferChange()
+        change.headers = [HeaderFields.Field(name: "Authorization", value: field)]
+        for transfer in held { try queue.change(transfer.id, change) }
     }
 
     private func outcome(

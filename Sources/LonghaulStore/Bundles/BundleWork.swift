@@ -113,6 +113,9 @@ package struct BundleWork {
                 WHERE id = ?1 AND phase > 0
                 """, bundle.id, StoredJSON.encode(error), nextCheck)
             if connection.changes == 0 { return }
+            if let target = bundle.target {
+                try BundleFileRows(connection).resetRecorded(of: target.id)
+            }
             try BundleRows(connection).append(
                 .bundleFailed, of: bundle.name,
                 detail: StoredJSON.encode(["code": error.code.rawValue, "message": error.message]),
