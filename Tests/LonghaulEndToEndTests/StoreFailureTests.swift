@@ -58,7 +58,7 @@ import Testing
             what: "of a newer version", says: "newer version", command: enqueue,
             // PRAGMA user_version stands at offset 60 of the file, big-endian.
             breaks: { try patch($0, at: 60, [0, 0, 255, 255]) },
-            mends: { try patch($0, at: 60, [0, 0, 0, 2]) }),
+            mends: { try patch($0, at: 60, [0, 0, 0, 3]) }),
         Row(
             what: "another program's", says: "another program",
             breaks: { try patch($0, at: 68, [1]) },
@@ -105,11 +105,11 @@ import Testing
     func aNewerQueueIsShown(_ command: [String]) async throws {
         let home = try LonghaulHome()
         #expect(try await home.run("enqueue", "http://127.0.0.1:1/a").status == 0)
-        try Self.patch(home, at: 60, [0, 0, 0, 3])
+        try Self.patch(home, at: 60, [0, 0, 0, 9])
         let shown = try await home.start(command).wait()
         #expect(shown.status == 0, "\(shown.output)\(shown.errors)")
         #expect(try shown.rows.count == 1)
-        #expect(shown.errors.contains("a newer version has written this queue (version 3)"))
+        #expect(shown.errors.contains("a newer version has written this queue (version 9)"))
         #expect(try await home.run("cancel", "1").status == 73)
     }
 
