@@ -46,7 +46,9 @@ import Testing
         #expect(storage.count == 1)
         #expect(storage.allSatisfy { $0["authorized"] == false })
         #expect(try hub.log.contains { $0["port"] == "hub" && $0["authorized"] == true })
-        #expect(!(try await run(home, "bundle", "show", "m", "--json").output).contains("hf_token"))
+        let shown = try await run(home, "bundle", "show", "m", "--json")
+        #expect(!shown.output.contains("hf_token"))
+        #expect(try shown.rows.first?["source"] == "hf:org/model@main")
         _ = try await run(home, "bundle", "verify", "m")
     }
 

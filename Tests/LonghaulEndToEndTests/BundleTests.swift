@@ -265,6 +265,7 @@ import Testing
             _ = try await home.run(
                 "bundle", "add", "b", list, "--to", out, "--keep", "2", status: 64)
             _ = try await home.run("bundle", "add", "b", "nothing:x", status: 64)
+            _ = try await home.run("bundle", "add", "b", "s3://bucket/prefix/", status: 64)
             #expect(try await home.run("bundle", "list", "--json").rows.count == 1)
         }
     }

@@ -83,7 +83,7 @@ package struct BundleRecord: Sendable {
 extension BundleRecord: ShownRecord {
     package static let fields: [ShownField<BundleRecord>] = [
         ShownField("name", "bundle") { $0.name },
-        ShownField("source", "source", at: 1) { Redaction.text($0.source.description) },
+        ShownField("source", "source", at: 1) { $0.source.shown },
         ShownField("directory", "directory", at: 2) { $0.directory },
         ShownField("layout", "layout", at: 2) { $0.layout.rawValue },
         ShownField("policy", "policy", at: 5) { $0.settings.policy.rawValue },

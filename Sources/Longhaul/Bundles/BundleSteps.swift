@@ -4,6 +4,8 @@ internal import LonghaulPlatform
 
 /// Files of one version that transfers fetch at a time: rows are recorded for this window only.
 private let bundleWindow = 512
+/// Longest wait between two looks while something is done for a bundle.
+private let bundlePollSeconds: Double = 2
 /// Files that one transaction changes.
 private let bundleBatch = 128
 /// Fetches of a file whose digest is wrong.
@@ -47,7 +49,10 @@ struct BundleSteps {
                 try fail(bundle, error)
             }
         }
-        return try work.nextCheck()
+        let next = try work.nextCheck()
+        if open.isEmpty { return next }
+        let soon = queue.now + bundlePollSeconds
+        return next.map { min($0, soon) } ?? soon
     }
 
     private mutating func advance(_ bundle: StoredBundle) throws(LonghaulError) {

@@ -3,8 +3,6 @@ internal import LonghaulStore
 internal import LonghaulPlatform
 internal import Synchronization
 
-/// The longest wait between two looks at the bundles while one is under way.
-private let bundlePollSeconds: Double = 30
 /// The pause after the store could not be written.
 private let bundleRetrySeconds: Double = 5
 
@@ -59,7 +57,7 @@ final class BundleThread: Sendable {
             var pause = bundleRetrySeconds
             do throws(LonghaulError) {
                 let next = try steps.run()
-                pause = min(bundlePollSeconds, next.map { max(0.1, $0 - queue.now) } ?? .infinity)
+                pause = next.map { max(0.1, $0 - queue.now) } ?? .infinity
             } catch {
                 // The store is full or locked: the next look tries again.
             }

@@ -41,6 +41,11 @@ package struct Bundles: Sendable {
     /// - Throws: `LonghaulError` `invalidRequest`; `conflict` when another bundle has the name or
     ///   the directory; `noSuchHost`; `storeUnavailable`.
     package func add(_ new: New, in parent: String) throws(LonghaulError) -> String {
+        if new.source.kind == .s3 {
+            throw LonghaulError(
+                .unsupported,
+                "requests for objects of S3 are not signed; give presigned URLs in a list (list:)")
+        }
         let layout = new.layout ?? new.source.defaultLayout
         guard new.source.allows(layout) else {
             throw LonghaulError(

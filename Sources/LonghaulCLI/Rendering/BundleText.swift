@@ -16,7 +16,7 @@ struct BundleText {
                 TerminalText.shown(bundle.name), bundle.state.rawValue, files(bundle),
                 Units.progress(bundle.bytesDone, of: bundle.bytesTotal),
                 TerminalText.shown(bundle.version?.id ?? bundle.latest?.id ?? ""),
-                TerminalText.shown(Redaction.text(bundle.source.description)),
+                bundle.source.shown,
             ]
         }
         return TableLayout.lines(

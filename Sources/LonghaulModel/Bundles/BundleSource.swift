@@ -81,7 +81,8 @@ extension BundleSource {
         BundleSource(.ociImage, image, platform: platform)
     }
 
-    /// All objects of a bucket below a prefix.
+    /// All objects of a bucket below a prefix. Refused (`unsupported`) when it is added: requests
+    /// for downloads are not signed.
     ///
     /// - Parameters:
     ///   - bucket: Its name.

@@ -16,7 +16,6 @@ struct BundleCommand: ParsableCommand {
               github:OWNER/REPO[@TAG]        the assets of a release
               zenodo:RECORD                  the files of a record
               oci:IMAGE[:TAG]                a container image
-              s3://BUCKET/PREFIX/            the objects below a prefix
 
               longhaul bundle add qwen hf:Qwen/Qwen3-8B --every 1d
               longhaul bundle ensure qwen && ls "$(longhaul bundle path qwen)"
