@@ -112,7 +112,7 @@ extension BackgroundURLSession {
 
     private func result(
         of task: BackgroundURLSessionTask, _ delegate: (any BackgroundURLSessionTaskDelegate)?
-    ) async throws -> TaskResult {
+    ) async throws -> AwaitedResult {
         guard let waiter = task.waiter, registry.add(task) else {
             throw URLError(registry.failure, task.originalRequest?.url)
         }

@@ -105,7 +105,7 @@ extension OpenSession {
         let body = Data(transfer.response?.body ?? [])
         let file = transfer.destination.map { URL(fileURLWithPath: $0, isDirectory: false) }
         if let waiter = task.waiter {
-            let result = task.response.map { TaskResult(file: file, body: body, response: $0) }
+            let result = task.response.map { AwaitedResult(file: file, body: body, response: $0) }
             let isAwaited = waiter.end(
                 result.map { .success($0) } ?? .failure(URLError(.badServerResponse)))
             if isAwaited { return true }

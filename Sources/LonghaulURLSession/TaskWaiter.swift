@@ -4,7 +4,7 @@ internal import FoundationNetworking
 internal import Synchronization
 
 /// The result of a task that an async method of the session awaits.
-struct TaskResult: Sendable {
+struct AwaitedResult: Sendable {
     /// The file of a download; `nil` for an upload.
     var file: URL?
     /// The body of the answer to an upload.
@@ -16,17 +16,17 @@ struct TaskResult: Sendable {
 final class TaskWaiter: Sendable {
     private enum State {
         case idle
-        case waiting(CheckedContinuation<TaskResult, any Error>)
-        case ended(Result<TaskResult, any Error>)
+        case waiting(CheckedContinuation<AwaitedResult, any Error>)
+        case ended(Result<AwaitedResult, any Error>)
     }
 
     private let state = Mutex(State.idle)
 
     /// Returns false if an end was there before.
     @discardableResult
-    func end(_ result: Result<TaskResult, any Error>) -> Bool {
+    func end(_ result: Result<AwaitedResult, any Error>) -> Bool {
         let (isFirst, continuation) = state.withLock {
-            state -> (Bool, CheckedContinuation<TaskResult, any Error>?) in
+            state -> (Bool, CheckedContinuation<AwaitedResult, any Error>?) in
             switch state {
             case .ended: return (false, nil)
             case .idle:
@@ -42,9 +42,9 @@ final class TaskWaiter: Sendable {
     }
 
     /// - Parameter begin: Called before the wait; not if the end is there.
-    func result(after begin: () -> Void) async throws -> TaskResult {
+    func result(after begin: () -> Void) async throws -> AwaitedResult {
         try await withCheckedThrowingContinuation { continuation in
-            let ended = state.withLock { state -> Result<TaskResult, any Error>? in
+            let ended = state.withLock { state -> Result<AwaitedResult, any Error>? in
                 if case .ended(let result) = state { return result }
                 state = .waiting(continuation)
                 return nil

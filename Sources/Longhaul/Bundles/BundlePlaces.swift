@@ -23,12 +23,12 @@ struct BundlePlaces {
         layout = BundleLayout(bundle.layout, directory: bundle.directory, source: bundle.source)
     }
 
-    func place(of file: BundleFile) -> String { layout.place(of: file.file, in: version.name) }
+    func place(of file: BundleFile) -> String { layout.place(of: file.entry, in: version.name) }
 
     // MARK: - One file
 
-    /// Decides on a file that waits: it is here, can be copied, has to be fetched, or somebody has
-    /// put another file in its place.
+    /// Decides on a file that waits: it is here, can be copied, has to be fetched, or a file that is
+    /// not the bundle's is in its place.
     func decision(
         on file: BundleFile, _ validator: inout RequestValidator
     ) -> BundleWork.Change {
@@ -58,35 +58,35 @@ struct BundlePlaces {
         case right, replaceable, foreign
     }
 
-    /// What the file in its place is: the right one, one that this bundle or a broken transfer has
-    /// left, or somebody's.
+    /// Tells the right file from one that this bundle or a broken transfer has left, and from one
+    /// that is not the bundle's.
     private func standing(
         of found: SourceVersion, _ file: BundleFile, at path: String
     ) throws(LonghaulError) -> Standing {
         let isOurs = try isOurs(found, file)
-        let hasSize = file.file.size.map { $0 == found.size } ?? true
-        if hasSize, let digest = file.file.digest {
+        let hasSize = file.entry.size.map { $0 == found.size } ?? true
+        if hasSize, let digest = file.entry.digest {
             if try hashed({ () throws(SystemFailure) in try PlacedFile.has(digest, at: path) }) {
                 return .right
             }
-        } else if hasSize, file.file.size != nil, !isOurs {
+        } else if hasSize, file.entry.size != nil, !isOurs {
             return .right
         }
         if isOurs || file.replaces || bundle.settings.overwrites || file.mismatches > 0 {
             return .replaceable
         }
-        return file.file.size.map { found.size < $0 } ?? false ? .replaceable : .foreign
+        return file.entry.size.map { found.size < $0 } ?? false ? .replaceable : .foreign
     }
 
-    /// The file is as this bundle has left it, in this version or the one that is ready. What is
-    /// named by its content is nobody else's.
+    /// The file is as this bundle has left it, in this version or the one that is ready. A
+    /// file that is named by its content has no other owner.
     private func isOurs(
         _ found: SourceVersion, _ file: BundleFile
     ) throws(LonghaulError) -> Bool {
         if bundle.layout == .hfCache || bundle.layout == .oci { return true }
         if file.stamp == found.text { return true }
         guard bundle.layout == .plain else { return false }
-        return try store.bundleWork.present(file.file.path, of: bundle)?.stamp == found.text
+        return try store.bundleWork.present(file.entry.path, of: bundle)?.stamp == found.text
     }
 
     private static func foreign(_ path: String) -> LonghaulError {
@@ -100,7 +100,7 @@ struct BundlePlaces {
     private func copy(
         _ file: BundleFile, to path: String
     ) throws(LonghaulError) -> BundleWork.Change? {
-        guard let digest = file.file.digest else { return nil }
+        guard let digest = file.entry.digest else { return nil }
         for equal in try store.bundleWork.equals(of: file, in: version.id) {
             guard let stamp = equal.file.stamp else { continue }
             let source = BundlePlaces(equal.bundle, equal.version, store).place(of: equal.file)
@@ -129,14 +129,12 @@ struct BundlePlaces {
     private func request(
         for file: BundleFile, _ path: String
     ) throws(LonghaulError) -> TransferRequest {
-        var request = bundle.settings.request(file.file.url, to: path, session: bundle.session)
-        request.options.checksum = file.file.digest
-        request.expectedBytes = file.file.size
-        if let size = file.file.size { request.options.maxSize = size }
-        for field in file.file.headers.fields {
-            request.options.headers.append(name: field.name, value: field.value)
-        }
-        if file.file.sendsCredential {
+        var request = bundle.settings.request(file.entry.url, to: path, session: bundle.session)
+        request.options.checksum = file.entry.digest
+        request.expectedBytes = file.entry.size
+        if let size = file.entry.size { request.options.maxSize = size }
+        request.options.headers.fields += file.entry.headers.fields
+        if file.entry.sendsCredential {
             try BundleCredential(bundle).apply(credential, to: &request)
         }
         return request
@@ -144,24 +142,12 @@ struct BundlePlaces {
 
     // MARK: - The whole version
 
-    /// Calls the body with all files, a page at a time.
-    private func forEachFile(
-        _ body: (BundleFile) throws(LonghaulError) -> Void
-    ) throws(LonghaulError) {
-        var last: Int64 = 0
-        while true {
-            let page = try store.bundles.files(of: version.id, after: last)
-            guard let end = page.last?.number else { return }
-            for file in page { try body(file) }
-            last = end
-        }
-    }
-
     /// - Throws: `noSpace` where the disk has no room for the bytes that are missing.
     func requireRoom() throws(LonghaulError) {
         var missing: Int64 = 0
-        try forEachFile { file throws(LonghaulError) in
-            guard file.state == .waiting, let size = file.file.size else { return }
+        var files = store.bundles.files(of: version.id)
+        while let file = try files.next() {
+            guard file.state == .waiting, let size = file.entry.size else { continue }
             let present = PlacedFile.version(at: place(of: file))?.size ?? 0
             missing = missing.addingClamped(max(0, size - present))
         }
@@ -175,14 +161,10 @@ struct BundlePlaces {
     }
 
     /// Makes the version current.
-    func finish(_ version: BundleVersion) throws(LonghaulError) {
-        var manifest = Manifest(version: version.name, files: [])
-        manifest.layout = LayoutFacts(stored: version.facts)
-        if bundle.layout == .hfCache {
-            try forEachFile { file throws(LonghaulError) in manifest.files.append(file.file) }
-        }
+    func finish() throws(LonghaulError) {
+        let steps = try steps()
         do throws(SystemFailure) {
-            for step in layout.finish(manifest) {
+            for step in steps {
                 switch step {
                 case .write(let path, let bytes): try PlacedFile.write(bytes, to: path)
                 case .link(let path, let target): try PlacedFile.link(path, to: target)
@@ -193,14 +175,9 @@ struct BundlePlaces {
         }
     }
 
-    /// Removes what ``finish(_:)`` has made.
+    /// Removes what ``finish()`` has made.
     func undoFinish() throws(LonghaulError) {
-        var manifest = Manifest(version: version.name, files: [])
-        manifest.layout = LayoutFacts(stored: version.facts)
-        if bundle.layout == .hfCache {
-            try forEachFile { file throws(LonghaulError) in manifest.files.append(file.file) }
-        }
-        for step in layout.finish(manifest).reversed() {
+        for step in try steps().reversed() {
             switch step {
             case .write(let path, _):
                 PlacedFile.remove(
@@ -208,6 +185,17 @@ struct BundlePlaces {
             case .link(let path, _): PlacedFile.removeLink(path, upTo: bundle.directory)
             }
         }
+    }
+
+    private func steps() throws(LonghaulError) -> [LayoutStep] {
+        var manifest = Manifest(version: version.name, files: [])
+        manifest.layout = LayoutFacts(stored: version.facts)
+        // The other layouts have no link for each file.
+        if bundle.layout == .hfCache {
+            var files = store.bundles.files(of: version.id)
+            while let file = try files.next() { manifest.files.append(file.entry) }
+        }
+        return layout.finish(manifest)
     }
 
     /// What is wrong with a complete file; `nil` = nothing was found.
@@ -218,24 +206,24 @@ struct BundlePlaces {
         guard let found = PlacedFile.version(at: path) else {
             return FileInspection.kind(at: path) == nil ? .missing : .unreadable
         }
-        if let size = file.file.size, size != found.size { return .size }
-        guard readsAll, let digest = file.file.digest else { return nil }
+        if let size = file.entry.size, size != found.size { return .size }
+        guard readsAll, let digest = file.entry.digest else { return nil }
         guard let isRight = try? PlacedFile.has(digest, at: path) else { return .unreadable }
         return isRight ? nil : .digest
     }
 
-    /// Deletes the files of this version that nobody has changed, except those of the version that
-    /// stays.
+    /// Deletes the unchanged files of this version, except those of the version that stays.
     func deleteFiles(besides kept: BundleVersion?) throws(LonghaulError) {
         // Blobs may belong to other versions, and to other programs.
         if let kept, bundle.layout == .hfCache || bundle.layout == .oci, kept.id != version.id {
             return
         }
-        try forEachFile { file throws(LonghaulError) in
+        var files = store.bundles.files(of: version.id)
+        while let file = try files.next() {
             if bundle.layout == .plain, let kept,
-                try store.bundles.file(file.file.path, of: kept.id) != nil
+                try store.bundles.file(file.entry.path, of: kept.id) != nil
             {
-                return
+                continue
             }
             PlacedFile.remove(place(of: file), file.stamp, upTo: bundle.directory)
         }

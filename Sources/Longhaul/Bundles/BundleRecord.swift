@@ -152,7 +152,7 @@ extension BundleVersions: ShownRecord {
 package struct BundleFileRecord: Sendable {
     let file: BundleFile
 
-    package var path: String { file.file.path }
+    package var path: String { file.entry.path }
     package var state: String {
         switch file.state {
         case .waiting: "waiting"
@@ -161,7 +161,7 @@ package struct BundleFileRecord: Sendable {
         case .failed: "failed"
         }
     }
-    package var size: Int64? { file.file.size }
+    package var size: Int64? { file.entry.size }
     package var proof: BundleProof? { file.proof }
     package var transfer: TransferID? { file.transfer }
     package var error: LonghaulError? { file.error }
@@ -170,9 +170,9 @@ package struct BundleFileRecord: Sendable {
 extension BundleFileRecord: ShownRecord {
     package static let fields: [ShownField<Self>] = [
         ShownField("path") { $0.path },
-        ShownField("url") { Redaction.url($0.file.file.url) },
+        ShownField("url") { Redaction.url($0.file.entry.url) },
         ShownField("size") { $0.size },
-        ShownField("digest") { $0.file.file.digest?.description },
+        ShownField("digest") { $0.file.entry.digest?.description },
         ShownField("proof") { $0.proof?.rawValue },
         ShownField("state") { $0.state },
         ShownField("transfer") { $0.transfer },

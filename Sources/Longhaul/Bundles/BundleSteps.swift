@@ -144,7 +144,7 @@ struct BundleSteps {
         }
         try fill(bundle, version, files)
         if try work.isUnderWay(version.id) { return }
-        try end(bundle, version.id, files)
+        try end(bundle, version.id)
     }
 
     /// Records how transfers have ended.
@@ -206,7 +206,7 @@ struct BundleSteps {
             guard let found = PlacedFile.version(at: files.place(of: file)) else {
                 return .again(file, isWrong: false)
             }
-            if let size = file.file.size, size != found.size {
+            if let size = file.entry.size, size != found.size {
                 if !isLast { return .again(file, isWrong: true) }
                 return .failed(
                     file,
@@ -233,17 +233,15 @@ struct BundleSteps {
         let window = bundle.source.filesAtOnce ?? bundleWindow
         while true {
             let next = try work.next(
-                of: bundle, version.id, after: last, limit: min(window, bundleBatch + window)
-            )
-            .prefix(bundleBatch)
+                of: bundle, version.id, after: last, window: window, limit: bundleBatch)
             guard let end = next.last?.number else { return }
             last = end
             var begun: Set<Checksum> = []
             var changes: [BundleWork.Change] = []
             for file in next {
-                if let digest = file.file.digest, begun.contains(digest) { continue }
+                if let digest = file.entry.digest, begun.contains(digest) { continue }
                 let change = files.decision(on: file, &validator)
-                if case .fetch = change, let digest = file.file.digest { begun.insert(digest) }
+                if case .fetch = change, let digest = file.entry.digest { begun.insert(digest) }
                 changes.append(change)
             }
             try apply(changes, bundle, version)
@@ -265,15 +263,13 @@ struct BundleSteps {
     }
 
     /// No file waits or is under way.
-    private mutating func end(
-        _ bundle: StoredBundle, _ id: Int64, _ files: BundlePlaces
-    ) throws(LonghaulError) {
-        guard let bundle = try work.open(now: queue.now).first(where: { $0.id == bundle.id }),
+    private mutating func end(_ bundle: StoredBundle, _ id: Int64) throws(LonghaulError) {
+        guard let bundle = try work.find(bundle.id), !bundle.isPaused,
             let version = bundle.target, version.id == id, bundle.phase == .fetching
         else { return }
         roomy.remove(id)
         guard version.isDone else { return try endWithout(version, bundle) }
-        try files.finish(version)
+        try BundlePlaces(bundle, version, queue.store).finish()
         try work.finish(version, of: bundle, now: queue.now)
         asked.remove(id)
         WakeChannel.poke(queue.directory)
@@ -295,7 +291,7 @@ struct BundleSteps {
         var error = first.error ?? LonghaulError(.internal, "a file failed")
         error.transferID = nil
         let others = version.failed > 1 ? " (and \(version.failed - 1) more files)" : ""
-        error.message = "\(first.file.path): \(error.message)\(others)"
+        error.message = "\(first.entry.path): \(error.message)\(others)"
         try fail(bundle, error)
     }
 

@@ -93,13 +93,7 @@ package struct Bundles: Sendable {
     }
 
     private static func defect(of name: String) -> String? {
-        let isPlain = name.utf8.allSatisfy {
-            (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
-                || [0x2D, 0x2E, 0x5F].contains($0)
-        }
-        if isPlain, !name.isEmpty, name.utf8.count <= 128, name.first != ".", name.first != "-" {
-            return nil
-        }
+        if name.isPlainName, name.first != "-" { return nil }
         return "the name of a bundle has letters, digits, '.', '_' and '-', and at most 128 of them"
     }
 
@@ -176,7 +170,8 @@ package struct Bundles: Sendable {
         guard let ready = bundle.ready else { return false }
         let places = BundlePlaces(bundle, ready, store)
         var damaged: [Int64] = []
-        try forEachFile(of: ready.id) { file throws(LonghaulError) in
+        var files = store.bundles.files(of: ready.id)
+        while let file = try files.next() {
             if places.problem(of: file, readsAll: false) != nil { damaged.append(file.number) }
         }
         if damaged.isEmpty { return true }
@@ -220,7 +215,7 @@ package struct Bundles: Sendable {
         _ = try queue.cancel(.session(.session(ofBundle: name)))
     }
 
-    /// Forgets a bundle, and deletes the files that it has brought and nobody has changed.
+    /// Forgets a bundle, and deletes the files that it has brought, unless they were changed.
     ///
     /// - Throws: `LonghaulError` `noSuchBundle`; `conflict` while its transfers do not end;
     ///   `storeUnavailable`.
@@ -269,25 +264,8 @@ package struct Bundles: Sendable {
     ) throws {
         let bundle = try store.bundles.find(name)
         guard let version = bundle.target ?? bundle.ready else { return }
-        var last: Int64 = 0
-        while true {
-            let page = try store.bundles.files(of: version.id, after: last)
-            guard let end = page.last?.number else { return }
-            for file in page { try body(BundleFileRecord(file: file)) }
-            last = end
-        }
-    }
-
-    private func forEachFile(
-        of version: Int64, _ body: (BundleFile) throws(LonghaulError) -> Void
-    ) throws(LonghaulError) {
-        var last: Int64 = 0
-        while true {
-            let page = try store.bundles.files(of: version, after: last)
-            guard let end = page.last?.number else { return }
-            for file in page { try body(file) }
-            last = end
-        }
+        var files = store.bundles.files(of: version.id)
+        while let file = try files.next() { try body(BundleFileRecord(file: file)) }
     }
 
     /// Reads every file of the version that is ready again, and compares. Files with problems wait
@@ -308,23 +286,15 @@ package struct Bundles: Sendable {
         }
         let places = BundlePlaces(bundle, version, store)
         var damaged: [Int64] = []
-        var last: Int64 = 0
-        while true {
-            let page = try store.bundles.files(of: version.id, after: last)
-            guard let end = page.last?.number else { break }
-            for file in page {
-                let isIncomplete = file.state == .waiting || file.state == .failed
-                guard
-                    let problem =
-                        isIncomplete
-                            && PlacedFile.version(at: places.place(of: file))
-                                == nil
-                        ? .missing : places.problem(of: file, readsAll: true)
-                else { continue }
-                damaged.append(file.number)
-                try report(BundleProblem(path: file.file.path, kind: problem))
-            }
-            last = end
+        var files = store.bundles.files(of: version.id)
+        while let file = try files.next() {
+            let isIncomplete = file.state == .waiting || file.state == .failed
+            let isMissing =
+                isIncomplete && PlacedFile.version(at: places.place(of: file)) == nil
+            guard let problem = isMissing ? .missing : places.problem(of: file, readsAll: true)
+            else { continue }
+            damaged.append(file.number)
+            try report(BundleProblem(path: file.entry.path, kind: problem))
         }
         if damaged.isEmpty { return 0 }
         try store.bundles.markDamaged(damaged, of: version.id, replaces: repair)

@@ -61,9 +61,7 @@ struct ManifestCheck {
         var wanted = bundle.settings.request(request.url, to: path, session: bundle.session)
         wanted.priority = .high
         wanted.isDiscretionary = false
-        for field in request.headers.fields {
-            wanted.options.headers.append(name: field.name, value: field.value)
-        }
+        wanted.options.headers.fields += request.headers.fields
         wanted.options.maxSize = request.maxSize
         wanted.options.keepsResponse = true
         wanted.options.deliversErrorPages = true

@@ -134,7 +134,7 @@ package final class EngineThread: Sendable {
     }
 
     /// The same, on a thread that may block, and for so long at most.
-    func leave(within seconds: Double) {
+    package func leave(within seconds: Double) {
         stop()
         if !hasEnded { _ = gone.take(within: seconds) }
     }

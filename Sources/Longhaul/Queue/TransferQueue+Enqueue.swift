@@ -110,12 +110,8 @@ extension TransferRequest {
 
 extension Checksum {
     fileprivate func isOfFile(at path: String, size: Int64) -> Bool {
-        let digest = FileDigest(algorithm)
-        guard FileInspection.kind(at: path) == .file, let file = try? SourceFile(path),
-            file.version.size == size,
-            (try? digest.update(from: file.descriptor, upTo: size, isWhole: true)) != nil
-        else { return false }
-        return digest.hex() == hex && file.isUnchanged
+        PlacedFile.version(at: path)?.size == size
+            && (try? PlacedFile.has(self, at: path)) == true
     }
 }
 

@@ -185,17 +185,7 @@ extension HostSettings {
 
     /// Names that are valid file names, too.
     private static func check(host name: String) throws(LonghaulError) {
-        let isGood = name.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "-"):
-                true
-            default: false
-            }
-        }
-        guard isGood, (1...128).contains(name.utf8.count), name.utf8.first != UInt8(ascii: ".")
-        else {
+        guard name.isPlainName else {
             throw LonghaulError(
                 .invalidRequest,
                 "the name of a host has letters, digits, '.', '_' and '-', as com.example.photos")

@@ -188,7 +188,7 @@ public final class BundleManager: Sendable {
         return URL(fileURLWithPath: found, isDirectory: false)
     }
 
-    /// Forgets a bundle, and deletes the files that it has brought and nobody has changed.
+    /// Forgets a bundle, and deletes the files that it has brought, unless they were changed.
     ///
     /// - Throws: `noSuchBundle`; `conflict` while its transfers do not end; `storeUnavailable`.
     public func remove(_ name: String) async throws(LonghaulError) {

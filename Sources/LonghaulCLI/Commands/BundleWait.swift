@@ -167,11 +167,8 @@ final class OwnEngine {
 
     /// Lets it checkpoint everything and leave.
     func leave() {
-        guard let thread else { return }
-        thread.stop()
-        let end = SystemClock.now().monotonic + EngineOptions.leavingSeconds
-        while !thread.hasEnded, SystemClock.now().monotonic < end { ThreadSleep.seconds(0.01) }
-        self.thread = nil
+        thread?.leave(within: EngineOptions.leavingSeconds)
+        thread = nil
     }
 }
 

@@ -77,7 +77,7 @@ package enum ManifestLimits {
 
 package enum ManifestSources {
     /// - Parameters:
-    ///   - signedBy: Kind of the key that must have signed the list; `nil` = anybody. Only for a
+    ///   - signedBy: Kind of the key that must have signed the list; `nil` = no key is required. Only for a
     ///     source that ``BundleSource/mayBeSigned``.
     ///   - hasCredential: A token goes with requests of ``ManifestCredential/source``.
     package static func conversation(

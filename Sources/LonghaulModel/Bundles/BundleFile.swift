@@ -17,10 +17,10 @@ package struct BundleFile: Hashable, Sendable {
 
     /// The place in the manifest.
     package var number: Int64
-    package var file: ManifestFile
+    package var entry: ManifestFile
     package var state = State.waiting
     package var transfer: TransferID?
-    /// ``SourceVersion/text`` of the complete file: tells whether somebody has changed it since.
+    /// ``SourceVersion/text`` of the complete file: tells whether it was changed since.
     package var stamp: String?
     /// Fetches that ended with a wrong digest.
     package var mismatches = 0
@@ -28,15 +28,15 @@ package struct BundleFile: Hashable, Sendable {
     package var replaces = false
     package var error: LonghaulError?
 
-    package init(number: Int64, _ file: ManifestFile) {
+    package init(number: Int64, _ entry: ManifestFile) {
         self.number = number
-        self.file = file
+        self.entry = entry
     }
 
     /// `nil` = the source tells neither digest nor size.
     package var proof: BundleProof? {
-        if file.digest != nil { return .digest }
-        return file.size == nil ? nil : .size
+        if entry.digest != nil { return .digest }
+        return entry.size == nil ? nil : .size
     }
 }
 

@@ -41,7 +41,7 @@ package struct BundleSettings: Hashable, Codable, Sendable {
     package var signedBy: String?
     /// The events of single files are recorded, too.
     package var fileEvents = false
-    /// Files that somebody has changed are replaced.
+    /// Changed files are replaced.
     package var overwrites = false
     /// Sent to the source's origin alone.
     package var secret: BundleSecret?
@@ -91,11 +91,6 @@ extension BundleSettings {
 
     private static func needs(_ names: [String]) -> ConditionNeeds {
         ConditionNeeds(parsing: names.joined(separator: ",")) ?? ConditionNeeds()
-    }
-
-    /// True if the files to fetch are the same for both.
-    package func selectsSame(as other: BundleSettings) -> Bool {
-        include == other.include && exclude == other.exclude && signedBy == other.signedBy
     }
 }
 

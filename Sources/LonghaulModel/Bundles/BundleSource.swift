@@ -184,10 +184,3 @@ extension BundleSource: CustomStringConvertible {
     /// that ask for more.
     package var filesAtOnce: Int? { kind == .zenodo ? 2 : nil }
 }
-
-extension UInt8 {
-    /// A letter, a digit, or one of `.`, `_` and `-`.
-    var isNameCharacter: Bool {
-        isASCIILetter || isASCIIDigit || self == 0x2E || self == 0x5F || self == 0x2D
-    }
-}

@@ -35,7 +35,7 @@ package struct Manifest: Hashable, Sendable {
     package var files: [ManifestFile]
     /// Symbolic links and empty directories, which a bundle has none of.
     package var passedOver = 0
-    /// To be made before the list is believed; `nil` = nobody has asked for one.
+    /// To be made before the list is believed; `nil` = none is required.
     package var signature: SignatureCheck?
     /// Of an image's registry.
     package var access = RegistryAccess.open

@@ -169,3 +169,19 @@ package enum SizeText {
         return ("\(tenths / 10).\(tenths % 10)", shownUnits[unit])
     }
 }
+
+extension UInt8 {
+    /// A letter, a digit, or one of `.`, `_` and `-`.
+    var isNameCharacter: Bool {
+        isASCIILetter || isASCIIDigit || self == 0x2E || self == 0x5F || self == 0x2D
+    }
+}
+
+extension String {
+    /// A name of a host, a job or a bundle: 1 to 128 letters, digits, `.`, `_` and `-`, of which a
+    /// dot is not the first.
+    package var isPlainName: Bool {
+        (1...128).contains(utf8.count) && utf8.first != UInt8(ascii: ".")
+            && utf8.allSatisfy(\.isNameCharacter)
+    }
+}

@@ -99,15 +99,7 @@ package enum PlacedFile {
             owning: try check(
                 lh_openat(directory.descriptor, temporary, flags, 0o666), "open", temporaryPath))
         do throws(SystemFailure) {
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = rest.withUnsafeBytes { bytes in
-                    uninterrupted { Glibc.write(file.number, bytes.baseAddress, bytes.count) }
-                }
-                if count < 0 { throw .last("write", path) }
-                rest = rest.dropFirst(count)
-            }
-            if fsync(file.number) < 0 { throw .last("fsync", path) }
+            try TextFile.write(bytes, file, temporaryPath)
             if renameat(directory.descriptor, temporary, directory.descriptor, name) < 0 {
                 throw .last("rename", path)
             }
@@ -149,22 +141,17 @@ package enum PlacedFile {
         return String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Deletes a file that nobody has changed, and directories above it that are empty then, up to
-    /// the one that stays.
+    /// Deletes a file that was not changed, and directories above it that are empty then, up to the
+    /// one that stays.
     ///
     /// - Parameter stamp: ``SourceVersion/text`` of the file as it was made.
-    /// - Returns: `false` if there is another file.
-    @discardableResult
-    package static func remove(
-        _ path: String, _ stamp: String?, upTo top: String
-    ) -> Bool {
+    package static func remove(_ path: String, _ stamp: String?, upTo top: String) {
         if let found = version(at: path) {
-            guard found.text == stamp, unlink(path) == 0 else { return false }
+            guard found.text == stamp, unlink(path) == 0 else { return }
         } else if FileInspection.kind(at: path) != nil {
-            return false
+            return
         }
         removeEmptyDirectories(above: path, upTo: top)
-        return true
     }
 
     /// Removes a symbolic link.

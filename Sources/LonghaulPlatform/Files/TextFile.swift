@@ -71,7 +71,7 @@ package enum TextFile {
         let answer = lh_openat(AT_FDCWD, new, flags, 0o644)
         let file = Descriptor(owning: try check(answer, "open", new))
         do throws(SystemFailure) {
-            try write(text, file, new)
+            try write(Array(text.utf8), file, new)
             if rename(new, path) < 0 { throw .last("rename", path) }
         } catch {
             unlink(new)
@@ -79,10 +79,11 @@ package enum TextFile {
         }
     }
 
-    private static func write(
-        _ text: String, _ file: Descriptor, _ path: String
+    /// Writes all bytes, durably.
+    static func write(
+        _ bytes: [UInt8], _ file: Descriptor, _ path: String
     ) throws(SystemFailure) {
-        var rest = Array(text.utf8)[...]
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { bytes in
                 uninterrupted { Glibc.write(file.number, bytes.baseAddress, bytes.count) }
@@ -108,7 +109,7 @@ package enum TextFile {
         do throws(SystemFailure) {
             // The umask may have left less.
             if fchmod(file.number, 0o600) < 0 { throw .last("chmod", path) }
-            try write(text, file, path)
+            try write(Array(text.utf8), file, path)
         } catch {
             unlinkat(home.descriptor, name, 0)
             throw error

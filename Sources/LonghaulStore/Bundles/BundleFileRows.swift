@@ -34,11 +34,11 @@ struct BundleFileRows: ConnectionRows {
         func bind(to row: RowParameters<Column>) {
             row.bind(.version, version)
             row.bind(.number, file.number)
-            row.bind(.path, file.file.path)
-            row.bind(.url, file.file.url)
-            row.bind(.size, file.file.size)
-            row.bind(.digest, file.file.digest?.description)
-            row.bind(.more, More(file.file).map(StoredJSON.encode))
+            row.bind(.path, file.entry.path)
+            row.bind(.url, file.entry.url)
+            row.bind(.size, file.entry.size)
+            row.bind(.digest, file.entry.digest?.description)
+            row.bind(.more, More(file.entry).map(StoredJSON.encode))
         }
     }
 
@@ -149,7 +149,7 @@ struct BundleFileRows: ConnectionRows {
     func equals(
         of file: BundleFile, in version: Int64
     ) throws -> [(file: BundleFile, version: Int64)] {
-        guard let digest = file.file.digest else { return [] }
+        guard let digest = file.entry.digest else { return [] }
         let position = Int(Column.allCases.count)
         return try connection.all(Self.equals, digest.description, version, file.number) {
             (row: StoredRow<Column>) in

@@ -21,6 +21,11 @@ package struct BundleWork {
         }
     }
 
+    /// `nil` = it was removed.
+    package func find(_ bundle: Int64) throws(LonghaulError) -> StoredBundle? {
+        try store.snapshot { try BundleRows($0).find(bundle) }
+    }
+
     /// When the next check is due.
     package func nextCheck() throws(LonghaulError) -> Timestamp? {
         try store.access {
@@ -54,7 +59,7 @@ package struct BundleWork {
     /// Records the answer to a check. Files of another version take the place of those that were
     /// wanted before.
     ///
-    /// - Parameter nextCheck: `nil` = when somebody asks for it.
+    /// - Parameter nextCheck: `nil` = only when a client asks for it.
     package func record(
         _ manifest: Manifest, _ facts: String?, signedBy: String?, of bundle: Int64,
         nextCheck: Timestamp?, now: Timestamp
@@ -150,13 +155,17 @@ package struct BundleWork {
         }
     }
 
-    /// The next files that wait, as many as may be under way.
+    /// The next files that wait.
+    ///
+    /// - Parameters:
+    ///   - window: How many may be under way.
+    ///   - limit: The most that are returned.
     package func next(
-        of bundle: StoredBundle, _ version: Int64, after number: Int64, limit: Int
+        of bundle: StoredBundle, _ version: Int64, after number: Int64, window: Int, limit: Int
     ) throws(LonghaulError) -> [BundleFile] {
         try store.snapshot { connection in
             let rows = BundleFileRows(connection)
-            let room = limit - (try rows.recordedCount(of: version))
+            let room = min(limit, window - (try rows.recordedCount(of: version)))
             if room <= 0 { return [] }
             return try rows.next(
                 of: version, after: number, limit: room, bundle: bundle.id,
@@ -234,7 +243,7 @@ package struct BundleWork {
                         """
                         UPDATE bundleVersion SET complete = complete + 1, \
                         bytesComplete = bytesComplete + ?2, bytes = bytes + ?3 WHERE id = ?1
-                        """, version, size, size - (file.file.size ?? 0))
+                        """, version, size, size - (file.entry.size ?? 0))
                     if isFetched {
                         try connection.run(
                             "UPDATE bundle SET bytesFetched = bytesFetched + ?2 WHERE id = ?1",

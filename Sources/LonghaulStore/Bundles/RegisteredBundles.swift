@@ -1,5 +1,8 @@
 package import LonghaulModel
 
+/// Files of a version that are read at once.
+private let filesPerPage = 1_000
+
 /// The bundles, for clients.
 package struct RegisteredBundles {
     let store: Store
@@ -93,11 +96,6 @@ package struct RegisteredBundles {
         try store.snapshot { try BundleRows($0).required(name) }
     }
 
-    /// True of a name that a bundle has.
-    package func contains(_ name: String) throws(LonghaulError) -> Bool {
-        try store.snapshot { try BundleRows($0).find(name) != nil }
-    }
-
     /// Asks for the files: of the newest version, or of the known one.
     ///
     /// - Throws: `noSuchBundle`.
@@ -176,11 +174,9 @@ package struct RegisteredBundles {
         try store.snapshot { try BundleRows($0).versions(of: bundle) }
     }
 
-    /// The files of a version after one, in the order of the manifest.
-    package func files(
-        of version: Int64, after number: Int64 = 0, limit: Int = 1_000
-    ) throws(LonghaulError) -> [BundleFile] {
-        try store.access { try BundleFileRows($0).page(of: version, after: number, limit: limit) }
+    /// The files of a version, in the order of the manifest.
+    package func files(of version: Int64) -> BundleFileReader {
+        BundleFileReader(store: store, version: version)
     }
 
     /// The first files of a version that failed.
@@ -234,6 +230,35 @@ package struct RegisteredBundles {
                 "INSERT INTO bundleHold (version, pid, pidStart) VALUES (?1, ?2, ?3)", version,
                 Int(pid), pidStart)
         }
+    }
+}
+
+/// Reads the files of a version one by one. The rows come a page at a time: a version may have a
+/// million files.
+package struct BundleFileReader {
+    let store: Store
+    let version: Int64
+    private var last: Int64 = 0
+    private var page: ArraySlice<BundleFile> = []
+
+    init(store: Store, version: Int64) {
+        self.store = store
+        self.version = version
+    }
+
+    /// `nil` = there are no more.
+    ///
+    /// - Throws: `storeUnavailable`.
+    package mutating func next() throws(LonghaulError) -> BundleFile? {
+        if page.isEmpty {
+            let (version, last) = (version, last)
+            page =
+                try store.access {
+                    try BundleFileRows($0).page(of: version, after: last, limit: filesPerPage)
+                }[...]
+            self.last = page.last?.number ?? last
+        }
+        return page.popFirst()
     }
 }
 

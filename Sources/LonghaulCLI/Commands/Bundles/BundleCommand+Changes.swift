@@ -87,10 +87,7 @@ struct BundlePause: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        let queue = try TransferQueue()
-        for name in which.names { try Bundles(queue).pause(name) }
-        console.settle(queue)
-        return console.isJSON ? try console.show(which.names, in: queue) : .done
+        try which.change(on: console, then: console.settle) { try $0.pause($1) }
     }
 }
 
@@ -104,10 +101,9 @@ struct BundleResume: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        let queue = try TransferQueue()
-        for name in which.names { try Bundles(queue).resume(name) }
-        start.start(queue, on: console)
-        return console.isJSON ? try console.show(which.names, in: queue) : .done
+        try which.change(on: console, then: { start.start($0, on: console) }) {
+            try $0.resume($1)
+        }
     }
 }
 
@@ -121,10 +117,9 @@ struct BundleNow: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        let queue = try TransferQueue()
-        for name in which.names { try Bundles(queue).runNow(name) }
-        start.start(queue, on: console)
-        return console.isJSON ? try console.show(which.names, in: queue) : .done
+        try which.change(on: console, then: { start.start($0, on: console) }) {
+            try $0.runNow($1)
+        }
     }
 }
 
@@ -137,10 +132,7 @@ struct BundleCancel: ConsoleCommand {
     @OptionGroup var output: OutputOptions
 
     func perform(on console: Console) throws -> ExitStatus {
-        let queue = try TransferQueue()
-        for name in which.names { try Bundles(queue).cancel(name) }
-        console.settle(queue)
-        return console.isJSON ? try console.show(which.names, in: queue) : .done
+        try which.change(on: console, then: console.settle) { try $0.cancel($1) }
     }
 }
 

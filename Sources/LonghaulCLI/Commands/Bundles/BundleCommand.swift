@@ -41,6 +41,19 @@ struct BundleNames: ParsableArguments {
     var names: [String]
 }
 
+extension BundleNames {
+    /// Changes each bundle, then has the changes applied. Programs get the records.
+    func change(
+        on console: Console, then apply: (TransferQueue) -> Void,
+        _ body: (Bundles, String) throws -> Void
+    ) throws -> ExitStatus {
+        let queue = try TransferQueue()
+        for name in names { try body(Bundles(queue), name) }
+        apply(queue)
+        return console.isJSON ? try console.show(names, in: queue) : .done
+    }
+}
+
 struct BundleAdd: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Add a bundle, and fetch it in the background.",
