@@ -27,8 +27,8 @@ struct BundlePlaces {
 
     // MARK: - One file
 
-    /// Decides on a file that waits: it is here, can be copied, has to be fetched, or a file that is
-    /// not the bundle's is in its place.
+    /// Decides on a file that waits: it is here, can be copied, has to be fetched, or a file that
+    /// is not the bundle's is in its place.
     func decision(
         on file: BundleFile, _ validator: inout RequestValidator
     ) -> BundleWork.Change {

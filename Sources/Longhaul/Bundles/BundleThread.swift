@@ -48,9 +48,7 @@ final class BundleThread: Sendable {
 
     @Sendable private func work() {
         defer { gone.put([()]) }
-        guard let queue = try? TransferQueue(directory: directory),
-            let watch = try? ChangeWatch(directory: directory)
-        else { return }
+        guard let (queue, watch) = opened() else { return }
         state.withLock { $0.watch = watch }
         var steps = BundleSteps(queue)
         while !isStopped {
@@ -64,5 +62,18 @@ final class BundleThread: Sendable {
             if isStopped { return }
             _ = try? watch.wait(timeout: pause)
         }
+    }
+
+    /// `nil` = it was stopped before the store could be read.
+    private func opened() -> (TransferQueue, ChangeWatch)? {
+        while !isStopped {
+            if let queue = try? TransferQueue(directory: directory),
+                let watch = try? ChangeWatch(directory: directory)
+            {
+                return (queue, watch)
+            }
+            ThreadSleep.seconds(0.1)
+        }
+        return nil
     }
 }

@@ -109,7 +109,6 @@ public final class EngineRun: Sendable {
         Snapshots(queue.store, in: queue.directory).sweep()
         try? StreamedTransfers(queue).sweepReaders()
         let bundles = BundleThread(queue.directory)
-        bundles.startIfNeeded(queue)
         defer {
             bundles.stop()
             notices.finish()

@@ -77,8 +77,8 @@ package enum ManifestLimits {
 
 package enum ManifestSources {
     /// - Parameters:
-    ///   - signedBy: Kind of the key that must have signed the list; `nil` = no key is required. Only for a
-    ///     source that ``BundleSource/mayBeSigned``.
+    ///   - signedBy: Kind of the key that must have signed the list; `nil` = no key is required.
+    ///     Only for a source that ``BundleSource/mayBeSigned``.
     ///   - hasCredential: A token goes with requests of ``ManifestCredential/source``.
     package static func conversation(
         for source: BundleSource, signedBy: SignatureForm? = nil, hasCredential: Bool = false

@@ -60,8 +60,8 @@ package final class EngineLoop: Sendable {
 
     /// Runs on the calling thread until a stop condition holds. `lock` is held for all of it.
     ///
-    /// - Parameter onWake: Called, on the engine's thread, when another connection may have changed
-    ///   the store.
+    /// - Parameter onWake: Called, on the engine's thread, at the beginning and whenever another
+    ///   connection may have changed the store.
     package func run(
         holding lock: EngineLock, conditions: any ConditionsPort,
         hosts: any HostPort = NoHosts(), onWake: @escaping @Sendable () -> Void = {}
@@ -212,7 +212,8 @@ package final class EngineLoop: Sendable {
         var version = try store.dataVersion()
         var watched = ConditionNeeds()
         var machine = MachineFacts(bootID: bootID)
-        var messages = [Message.input(.machine(machine))]
+        // Changes before the first version was read are seen by no comparison.
+        var messages = [Message.input(.machine(machine)), .input(.wake)]
         while true {
             let now = SystemClock.now()
             var inputs = inputs(of: messages, &machine, &life, &watch, now: now)
