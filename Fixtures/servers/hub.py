@@ -104,7 +104,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def answer(self, status, body=b"", headers={}):
         if isinstance(body, (dict, list)):
             body = json.dumps(body).encode()
-            headers = {"Content-Type": "application/json", **headers}
+            tag = '"%s"' % hashlib.sha1(body).hexdigest()
+            headers = {"Content-Type": "application/json", "ETag": tag, **headers}
+            if status == 200 and self.headers.get("If-None-Match") == tag:
+                status, body, headers = 304, b"", {"ETag": tag}
         log.write(json.dumps({
             "port": self.name, "method": self.command, "path": self.path, "status": status,
             "range": self.headers.get("Range"),

@@ -50,6 +50,34 @@ import Testing
         #expect(!shown.output.contains("hf_token"))
         #expect(try shown.rows.first?["source"] == "hf:org/model@main")
         _ = try await run(home, "bundle", "verify", "m")
+        // The hub's own client believes it, offline.
+        guard await PythonEnvironment.isReady else { return }
+        let opened = try await PythonEnvironment.run("hf-cache.py", [cache, "org/model"])
+        #expect(opened.output == snapshot + "\n", "\(opened.errors)")
+    }
+
+    /// A second check costs answers without bodies, also where the list has pages.
+    @Test func aCheckAsksWhetherTheListHasChanged() async throws {
+        let hub = try await HubServer.start()
+        for number in 1...8 { try hub.write("\(number)", to: "hub/models/org/many/f\(number)") }
+        let home = try LonghaulHome().with(hub.environment)
+        let out = home.file("out")
+        _ = try await run(home, "get", "hf:org/many", "-d", out)
+        for _ in 1...2 {
+            let before = try hub.log.count
+            let checked = try await run(home, "bundle", "check", "many", "--json")
+            #expect(try checked.rows.first?["changed"] == false)
+            let asked = try hub.log.dropFirst(before)
+            #expect(asked.count == 4 && asked.allSatisfy { $0["status"] == 304 }, "\(asked)")
+        }
+        try hub.write("other", to: "hub/models/org/many/f8")
+        let checked = try await run(home, "bundle", "check", "many", "--json")
+        #expect(try checked.rows.first?["changed"] == true)
+        _ = try await run(home, "bundle", "ensure", "many", "--latest")
+        #expect(try text("\(out)/f8") == "other")
+        _ = try await run(home, "bundle", "remove", "many")
+        let left = try FileManager.default.contentsOfDirectory(atPath: home.state + "/bundles")
+        #expect(left == [])
     }
 
     @Test func aRepositoryThatIsNotOpenSaysWhatToDo() async throws {
@@ -122,6 +150,9 @@ import Testing
             try #require(InstalledProgram.find("skopeo")),
             ["--insecure-policy", "copy", "oci:\(out):one", "oci:\(home.file("copy"))"])
         #expect(copied.status == 0, "\(copied.errors)")
+        let read = try await CLIProcess.run(
+            try #require(InstalledProgram.find("umoci")), ["stat", "--image", "\(out):one"])
+        #expect(read.status == 0, "\(read.errors)")
     }
 
     /// An image with some layers, as an OCI layout.

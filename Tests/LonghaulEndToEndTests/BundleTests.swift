@@ -181,6 +181,32 @@ import Testing
         }
     }
 
+    /// As many files as before are another set all the same.
+    @Test(arguments: ["plain", "versions"])
+    func otherPatternsSelectOtherFiles(_ layout: String) async throws {
+        try await LoopbackServer.run { server in
+            let home = try BundleHome(server: server)
+            let out = home.home.file("out")
+            try home.write([
+                try home.file("a.bin", "a?size=3K&seed=1"), try home.file("b.txt", "b?size=4K"),
+                try home.file("c", "c?size=5K&seed=3"),
+            ])
+            func add(_ glob: String) async throws {
+                _ = try await home.run(
+                    "bundle", "add", "b", "list:\(home.list)", "--to", out, "--layout", layout,
+                    "--include", "c", "--include", glob)
+                _ = try await home.run("bundle", "ensure", "b")
+            }
+            let shown = layout == "plain" ? out : "\(out)/current"
+            try await add("*.bin")
+            #expect(try home.names(in: shown) == ["a.bin", "c"])
+            try await add("*.txt")
+            #expect(try home.names(in: shown) == ["b.txt", "c"])
+            _ = try await home.run("bundle", "verify", "b")
+            #expect(home.asked == ["a", "c", "b"] || home.asked == ["c", "a", "b"])
+        }
+    }
+
     @Test func twoBundlesWithOneDigestFetchItOnce() async throws {
         try await LoopbackServer.run { server in
             let home = try BundleHome(server: server)

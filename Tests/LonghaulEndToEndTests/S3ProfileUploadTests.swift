@@ -167,16 +167,17 @@ struct S3ProfileUploadTests {
         try await run("enqueue", "http://127.0.0.1:9/a")
         try await run("upload", "source", "http://127.0.0.1:9/a")
         let here = home.with(["AWS_PROFILE": "work"])
-        for (id, message) in [
-            ("1", "an s3: URL needs the protocol s3"), ("2", "the scheme s3: is not supported"),
-        ] {
-            let result = try await here.run("set", id, "--url", "s3://b/a")
-            #expect(result.status == 64 && result.errors.contains(message), "\(result)")
-        }
+        let refused = try await here.run("set", "1", "--url", "s3://b/a")
+        #expect(
+            refused.status == 64
+                && refused.errors.contains("an s3: URL needs the protocol s3"), "\(refused)")
         let keyless = home.with(["AWS_PROFILE": "none"])
-        let result = try await keyless.run("set", "3", "--url", "s3://b/a")
-        #expect(result.errors.contains("no profile none"), "\(result)")
-        #expect(try await home.run("show", "3", "--json").rows[0]["url"] == "http://127.0.0.1:9/a")
+        for id in ["2", "3"] {
+            let result = try await keyless.run("set", id, "--url", "s3://b/a")
+            #expect(result.errors.contains("no profile none"), "\(result)")
+            let shown = try await home.run("show", id, "--json")
+            #expect(try shown.rows[0]["url"] == "http://127.0.0.1:9/a")
+        }
     }
 
     /// The same command again, with keys in the environment: they hold from now on.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Longhaul
 
-/// Where an upload to S3 goes, by the variables and files of the AWS command line.
+/// Where an object of S3 is, by the variables and files of the AWS command line.
 @Suite struct S3LocationTests {
     private let scratch: Scratch
 
@@ -84,18 +84,18 @@ import Testing
             ["AWS_PROFILE": "work"], config: "[profile work]\nregion = eu-west-3\n",
             credentials: "[work]\nendpoint_url = http://c:1\n")
         #expect(request.url == "http://c:1/b/k")
-        #expect(request.options.upload?.region == "eu-west-3")
+        #expect(request.options.s3?.region == "eu-west-3")
     }
 
     @Test func theDefaultProfileCanBeNamed() throws {
         let config = "[profile work]\nregion=r-1\n[default]\nregion=r-2\n"
         for name in ["AWS_PROFILE", "AWS_DEFAULT_PROFILE"] {
             let request = try located([name: "work"], config: config)
-            #expect(request.options.upload?.region == "r-1")
+            #expect(request.options.s3?.region == "r-1")
         }
         let request = try located(
             ["AWS_REGION": "r-3", "AWS_DEFAULT_REGION": "r-4"], config: config)
-        #expect(request.options.upload?.region == "r-3")
+        #expect(request.options.s3?.region == "r-3")
     }
 
     /// What may have named a private server is not passed over.

@@ -10,6 +10,7 @@ import platform
 import subprocess
 import sys
 
+from bundle_bench import Bundles
 from queue_bench import Queue
 from schedule_bench import Schedules
 from serve_bench import Serve
@@ -17,7 +18,7 @@ from servers import Nginx
 from transfers import Bench
 from upload_bench import Uploads
 
-CASES = ["http", "tls", "durable", "stream", "small", "limited", "upload", "uploads", "s3", "queue",
+CASES = ["http", "tls", "durable", "stream", "small", "limited", "upload", "uploads", "s3", "queue", "bundle",
          "serve", "schedules", "start", "idle", "yield"]
 
 
@@ -51,7 +52,7 @@ def main():
     nginx = Nginx(options.work, options.target)
     bench = Bench(options, nginx)
     queue = Queue(bench)
-    owners = (queue, Serve(bench, queue), Schedules(bench), Uploads(bench), bench)
+    owners = (queue, Serve(bench, queue), Schedules(bench), Uploads(bench), Bundles(bench), bench)
     try:
         for case in options.cases or CASES:
             if case == "yield":

@@ -21,6 +21,8 @@ import subprocess
 import sys
 import time
 
+import large_bundle
+
 LONGHAUL = os.environ["LONGHAUL_BINARY"]
 SERVER = os.environ["LONGHAUL_TEST_SERVER"]
 MIB = 1 << 20
@@ -68,11 +70,22 @@ def upload(case):
             ["run"]]
 
 
+def bundle(case):
+    with open(case.path("list"), "w") as file:
+        for name, url in case.urls.items():
+            size, _ = case.scenario.files[name]
+            file.write(json.dumps({"path": name, "url": url, "size": size,
+                                   "sha256": case.sums[name]}) + "\n")
+    return [["bundle", "add", "set", "list:" + case.path("list"), "--to", case.path("files"),
+             "--layout", "versions"], ["run"]]
+
+
 SCENARIOS = [
     Scenario("segmented", {"a.bin": (4 * MIB, "etag=v1&rate=24M")}, segmented),
     Scenario("small", {f"s{n}.bin": (3000 + n, "") for n in range(6)}, small),
     Scenario("named", {"report (1).pdf": (70000, "etag=v1&disposition=attachment;filename=report.pdf")},
              named),
+    Scenario("bundle", {**{f"s{n}.bin": (3000 + n, "") for n in range(4)}, "a.bin": (2 * MIB, "")}, bundle),
     Scenario("put", {"a.bin": (300000, "")}, upload, uploads="plain"),
     Scenario("tus", {"a.bin": (3 * MIB, "")}, upload, uploads="tus"),
     Scenario("ietf", {"a.bin": (3 * MIB, "")}, upload, uploads="ietf"),
@@ -105,6 +118,10 @@ def makes_sense(call, subject, action):
 
 class Broken(Exception):
     pass
+
+
+def case_of(scenario, *rest):
+    return (BundleCase if scenario.name == "bundle" else Case)(scenario, *rest)
 
 
 class Case:
@@ -244,6 +261,57 @@ class Case:
             raise Broken("doctor is not content")
 
 
+class BundleCase(Case):
+    """A set of files: whole, or not ready."""
+
+    def rows(self):
+        status, output = self.run(["bundle", "list", "--json"])
+        if status != 0:
+            raise Broken("the bundles cannot be listed")
+        return [json.loads(line) for line in output.splitlines()]
+
+    def mended(self, printed):
+        add, run = self.scenario.commands(self)
+        if not self.rows():
+            if printed:
+                raise Broken("a bundle was printed and is not there")
+            self.run(add)
+        for _ in range(RUNS_MAX):
+            self.look()
+            self.run(["run", "--max-time", "40s"])
+            (row,) = rows = self.rows()
+            if row["state"] == "ready":
+                return rows
+            if row["state"] == "failed":
+                if not row["error"]["message"]:
+                    raise Broken("a failed bundle does not say why")
+                self.run(["bundle", "ensure", "set", "--timeout", "40s"])
+        raise Broken(f"still {row['state']} after {RUNS_MAX} runs")
+
+    def look(self):
+        """Never half: what is current is whole."""
+        if os.path.exists(self.file("current")):
+            for name, digest in self.sums.items():
+                if sha256(self.file(f"current/{name}")) != digest:
+                    raise Broken(f"{name} has other bytes in the current version")
+
+    def check(self, rows, action):
+        (row,) = rows
+        self.look()
+        if not os.path.exists(self.file("current")):
+            raise Broken("ready, and nothing is current")
+        found = {name for _, _, names in os.walk(self.path("files")) for name in names}
+        if found != set(self.scenario.files):
+            raise Broken(f"files are {sorted(found)}")
+        size = sum(size for size, _ in self.scenario.files.values())
+        if action in ("kill", "after") and row["bytesFetched"] > size:
+            raise Broken(f"bytesFetched is {row['bytesFetched']} for {size}")
+        for command in (["bundle", "verify", "set"], ["doctor"]):
+            status, _ = self.run(command)
+            if status != 0:
+                raise Broken(f"{command[0]} is not content")
+
+
 def content(size):
     return random.Random(size).randbytes(size)
 
@@ -256,7 +324,7 @@ def sha256(path):
 
 def count_calls(scenario, options, port, sums):
     """-> [(number of the command, number of the call, its name, what it works on)]"""
-    case = Case(scenario, options, port, sums, "count")
+    case = case_of(scenario, options, port, sums, "count")
     calls = []
     for index, arguments in enumerate(scenario.commands(case)):
         log = case.path(f"calls{index}")
@@ -275,7 +343,7 @@ def count_calls(scenario, options, port, sums):
 def torment(scenario, options, port, sums, command, number, action, call):
     """-> None, or what went wrong."""
     label = f"{command}-{number}-{call}-{action}"
-    case = Case(scenario, options, port, sums, label)
+    case = case_of(scenario, options, port, sums, label)
     do = action if action in ("kill", "after") else str(getattr(errno, action))
     printed = 0
     try:
@@ -357,7 +425,11 @@ def main():
     parser.add_argument("--every", action="store_true",
                         help="every pwrite64 too, not one in five of them")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--large-bundle", action="store_true",
+                        help="a bundle of 2,000 files and 2 GiB, killed at random moments by --seed")
     options = parser.parse_args()
+    if options.large_bundle:
+        return large_bundle.torture(LONGHAUL, SERVER, options.work, options.seed)
 
     server = subprocess.Popen([SERVER], stdout=subprocess.PIPE, text=True)
     port = int(server.stdout.readline().split()[-1])

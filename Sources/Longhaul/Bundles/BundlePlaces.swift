@@ -133,7 +133,8 @@ struct BundlePlaces {
         request.options.checksum = file.entry.digest
         request.expectedBytes = file.entry.size
         if let size = file.entry.size { request.options.maxSize = size }
-        request.options.headers.fields += file.entry.headers.fields
+        request.options.keepsResponse = bundle.source.kind == .s3
+        request.options.headers = request.options.headers.overridden(by: file.entry.headers)
         if file.entry.sendsCredential {
             try BundleCredential(bundle).apply(credential, to: &request)
         }
@@ -220,7 +221,7 @@ struct BundlePlaces {
         }
         var files = store.bundles.files(of: version.id)
         while let file = try files.next() {
-            if bundle.layout == .plain, let kept,
+            if let kept, bundle.layout == .plain || kept.name == version.name,
                 try store.bundles.file(file.entry.path, of: kept.id) != nil
             {
                 continue

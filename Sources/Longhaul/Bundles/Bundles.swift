@@ -41,11 +41,8 @@ package struct Bundles: Sendable {
     /// - Throws: `LonghaulError` `invalidRequest`; `conflict` when another bundle has the name or
     ///   the directory; `noSuchHost`; `storeUnavailable`.
     package func add(_ new: New, in parent: String) throws(LonghaulError) -> String {
-        if new.source.kind == .s3 {
-            throw LonghaulError(
-                .unsupported,
-                "requests for objects of S3 are not signed; give presigned URLs in a list (list:)")
-        }
+        var new = new
+        if new.source.kind == .s3 { try S3Location().place(&new) }
         let layout = new.layout ?? new.source.defaultLayout
         guard new.source.allows(layout) else {
             throw LonghaulError(
@@ -244,6 +241,10 @@ package struct Bundles: Sendable {
             let left = try queue.transfers(filter)
             if left.allSatisfy(\.state.hasEnded) {
                 _ = try queue.remove(left.map(\.id))
+                let spool = PathParts.join(queue.directory, "bundles/")
+                for transfer in left where transfer.path.hasPrefix(spool) {
+                    SpooledFile.remove(transfer.path)
+                }
                 return
             }
             if SystemClock.now().monotonic >= end {

@@ -10,7 +10,17 @@ struct ManifestCheck {
     private var conversation: any ManifestConversation
     /// The transfer of the present request.
     private var transfer: TransferID?
-    private var requests = 0
+    /// Answers of the check before, by URL: the server is asked whether they are still current.
+    private let kept: [String: Transfer]
+    /// The answers of this check, which the next one asks about.
+    private var answers: Set<TransferID> = []
+    private var lastNumber: Int
+    private var mayBeKept = true
+
+    /// Where answers are kept.
+    private static func prefix(of bundle: Int64, in queue: TransferQueue) -> String {
+        PathParts.join(PathParts.join(queue.directory, "bundles"), "\(bundle)-")
+    }
 
     /// - Throws: `LonghaulError` `permission`, `invalidRequest` if the key of the signature cannot
     ///   be read.
@@ -21,6 +31,10 @@ struct ManifestCheck {
         if let key = bundle.settings.signedBy {
             form = SignatureForm(key: try SignatureProgram.key(key))
         }
+        let prefix = Self.prefix(of: bundle.id, in: queue)
+        let known = try queue.answers(below: prefix, session: bundle.session)
+        kept = Dictionary(known.map { ($0.url, $0) }) { $1 }
+        lastNumber = known.compactMap { Int($0.path.dropFirst(prefix.count)) }.max() ?? 0
         conversation = ManifestSources.conversation(
             for: bundle.source, signedBy: form, hasCredential: BundleCredential(bundle).exists)
     }
@@ -39,7 +53,10 @@ struct ManifestCheck {
                 let answer = try answer(of: ended)
                 try conversation.judge(answer)
             }
-            guard let request = conversation.next() else { return conversation.manifest }
+            guard let request = conversation.next() else {
+                try forget(kept.values.filter { !answers.contains($0.id) })
+                return conversation.manifest
+            }
             if let path = request.localPath {
                 try conversation.judge(try Self.read(path, request.maxSize))
             } else {
@@ -55,15 +72,17 @@ struct ManifestCheck {
     }
 
     private mutating func begin(_ request: ManifestRequest) throws(LonghaulError) -> TransferID {
-        requests += 1
-        let directory = PathParts.join(queue.directory, "bundles")
-        let path = PathParts.join(directory, "\(bundle.id)-\(requests)")
+        lastNumber += 1
+        let path = Self.prefix(of: bundle.id, in: queue) + "\(lastNumber)"
         var wanted = bundle.settings.request(request.url, to: path, session: bundle.session)
         wanted.priority = .high
         wanted.isDiscretionary = false
-        wanted.options.headers.fields += request.headers.fields
+        wanted.options.headers = wanted.options.headers.overridden(by: request.headers)
         wanted.options.maxSize = request.maxSize
         wanted.options.keepsResponse = true
+        // A token is used once.
+        mayBeKept = request.credential != .registryLogin
+        wanted.options.reuse = mayBeKept && kept[request.url] != nil
         wanted.options.deliversErrorPages = true
         try BundleCredential(bundle).apply(request.credential, to: &wanted)
         let outcome = try queue.enqueue([wanted]).first
@@ -74,20 +93,28 @@ struct ManifestCheck {
         }
     }
 
-    private func answer(of ended: Transfer) throws(LonghaulError) -> ManifestAnswer {
-        defer {
-            _ = try? queue.remove([ended.id])
-            SpooledFile.remove(ended.path)
-        }
-        guard ended.state == .completed, let response = ended.response else {
+    private mutating func answer(of ended: Transfer) throws(LonghaulError) -> ManifestAnswer {
+        // An answer without a body need not have the links to further pages.
+        let fresh = ended.response.flatMap { $0.statusCode == 304 ? nil : $0 }
+        let before = fresh == nil ? kept[ended.url] : nil
+        guard ended.state == .completed, let response = fresh ?? before?.response else {
+            try forget([ended])
             throw ended.error
                 ?? LonghaulError(.cancelled, "the request for the list of files was cancelled")
         }
         var answer = try Self.read(ended.path, ManifestLimits.bytes)
+        let isKept = fresh?.statusCode == 200 && mayBeKept
+        if let id = isKept ? ended.id : before?.id { answers.insert(id) }
+        if !isKept { try forget([ended]) }
         answer.status = response.statusCode ?? 200
         answer.headers = response.headers
         answer.url = response.url
         return answer
+    }
+
+    private func forget(_ transfers: [Transfer]) throws(LonghaulError) {
+        _ = try queue.remove(transfers.map(\.id))
+        for transfer in transfers { SpooledFile.remove(transfer.path) }
     }
 
     private static func read(_ path: String, _ most: Int64) throws(LonghaulError) -> ManifestAnswer
@@ -99,6 +126,20 @@ struct ManifestCheck {
         } catch {
             throw error.longhaulError()
         }
+    }
+}
+
+extension TransferQueue {
+    /// Completed transfers of a session whose files are below a path.
+    fileprivate func answers(
+        below prefix: String, session: String
+    ) throws(LonghaulError) -> [Transfer] {
+        var filter = TransferFilter()
+        filter.session = session
+        filter.states = [.completed]
+        filter.includeAll = true
+        filter.limit = nil
+        return try transfers(filter).filter { $0.path.hasPrefix(prefix) }
     }
 }
 

@@ -1,7 +1,7 @@
 internal import LonghaulCore
 internal import LonghaulPlatform
 
-/// Finds the URL and the keys of an upload to S3 from the environment of the command and the files
+/// Finds the URL and the keys of an object of S3 from the environment of the command and the files
 /// of the AWS command line.
 struct S3Location {
     private let environment: (String) -> String?
@@ -25,7 +25,7 @@ struct S3Location {
         let region =
             variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION") ?? settings["region"]
             ?? "us-east-1"
-        request.options.upload?.region = region
+        request.options.s3 = S3Access(region: region)
         request.options.upload?.uploadProtocol = .s3
         if request.options.caCertificate == nil,
             let file = variable("AWS_CA_BUNDLE") ?? settings["ca_bundle"]
@@ -35,13 +35,25 @@ struct S3Location {
         }
         let requested = request.url
         if requested.beginsIgnoringCase(with: "s3:") {
-            request.options.upload?.askedURL = requested
+            request.options.s3?.askedURL = requested
             let endpoint = try endpoint(profile, texts, settings)
             request.url = try url(
                 for: requested, region, endpoint,
                 isVirtual: settings["s3.addressing_style"] == "virtual")
         }
         return request
+    }
+
+    /// Records where the bucket of a bundle is, and the means of signing.
+    func place(_ bundle: inout Bundles.New) throws(LonghaulError) {
+        let bucket = bundle.source.name.prefix { $0 != "/" }
+        var request = TransferRequest(url: "s3://\(bucket)/", destination: .file(""))
+        request.options = bundle.settings.options
+        request = try located(request)
+        request.options.s3?.askedURL = nil
+        bundle.source.endpoint = String(request.url.dropLast())
+        bundle.source.region = request.options.s3?.region
+        bundle.settings.options = request.options
     }
 
     /// The request with its signing keys or profile.
@@ -68,7 +80,7 @@ struct S3Location {
                 "there are no keys for S3: \(error.said(of: profile)); set AWS_ACCESS_KEY_ID and"
                     + " AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; \(S3KeysProblem.export(profile))")
         }
-        request.options.upload?.profile = profile
+        request.options.s3?.profile = profile
         return request
     }
 
@@ -137,7 +149,7 @@ struct S3Location {
     var namedKeys: S3FoundKeys? {
         if !namesKeys { return nil }
         var request = TransferRequest(url: "", destination: .file(""))
-        request.options.upload = UploadOptions()
+        request.options.s3 = S3Access()
         return (try? withKeys(request)).map { S3FoundKeys(of: $0.options) }
     }
 
@@ -159,7 +171,7 @@ struct S3Location {
     }
 
     /// A profile that is named and not there, or a file that cannot be read, may have said where
-    /// the private server is: the upload must not go to Amazon's.
+    /// the private server is: the request must not go to Amazon's.
     private func read(_ profile: S3Profile) throws(LonghaulError) -> S3Profile.Texts {
         do throws(S3KeysProblem) {
             let texts = try profile.texts()
@@ -172,7 +184,7 @@ struct S3Location {
     }
 }
 
-/// The keys or profile that sign an upload's requests to S3.
+/// The keys or profile that sign requests to S3.
 struct S3FoundKeys: Equatable, Sendable {
     private let user: String?
     private let token: String?
@@ -181,12 +193,12 @@ struct S3FoundKeys: Equatable, Sendable {
     init(of options: TransferOptions) {
         user = options.user
         token = options.headers[S3Keys.tokenField]
-        profile = options.upload?.profile
+        profile = options.s3?.profile
     }
 
     func apply(to options: inout TransferOptions) {
         options.user = user
         options.headers[S3Keys.tokenField] = token
-        options.upload?.profile = profile
+        options.s3?.profile = profile
     }
 }

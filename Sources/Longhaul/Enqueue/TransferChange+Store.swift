@@ -31,11 +31,11 @@ extension TransferChange {
         let checked = self
         change.editOptions = { options throws(LonghaulError) in
             options.headers = options.headers.changed(by: checked.headers)
-            if checked.url != nil { options.upload?.askedURL = nil }
+            if checked.url != nil { options.s3?.askedURL = nil }
             let before = S3FoundKeys(of: options)
             try object?.apply(to: &options)
-            if options.upload?.isSigned == true { keys?.apply(to: &options) }
-            if S3FoundKeys(of: options) != before { options.upload?.keysChosenAt = now }
+            if options.s3 != nil { keys?.apply(to: &options) }
+            if S3FoundKeys(of: options) != before { options.s3?.keysChosenAt = now }
         }
         change.finish = { request throws(LonghaulError) in
             if checked.url != nil { request = UploadPlace.named(request) }
@@ -76,7 +76,6 @@ extension TransferChange {
     private func s3Object() throws(LonghaulError) -> S3Object? {
         guard let url, url.beginsIgnoringCase(with: "s3:") else { return nil }
         var request = TransferRequest(url: url, destination: .file(""))
-        request.options.upload = UploadOptions()
         request.options.user = user ?? nil
         request.options.headers = request.options.headers.changed(by: headers)
         let location = S3Location()
@@ -87,7 +86,7 @@ extension TransferChange {
     }
 }
 
-/// An `s3:` URL that an upload is given, as the command finds its region and keys.
+/// An `s3:` URL that a transfer is given, as the command finds its region and keys.
 private struct S3Object: Sendable {
     /// The request with its URL over HTTP and its region.
     var placed: TransferRequest
@@ -98,22 +97,17 @@ private struct S3Object: Sendable {
 
     /// Keys that an upload to S3 has stay where no others are found.
     func apply(to options: inout TransferOptions) throws(LonghaulError) {
-        guard var upload = options.upload else {
-            throw LonghaulError(.unsupported, URLProblem.unsupportedScheme("s3").description)
-        }
-        try UploadValidator.checkTakesS3(upload)
+        if let upload = options.upload { try UploadValidator.checkTakesS3(upload) }
+        let before = options.s3
+        options.s3 = placed.options.s3
         switch keyed {
-        case .success(let found):
-            S3FoundKeys(of: found.options).apply(to: &options)
-            upload.profile = found.options.upload?.profile
+        case .success(let found): S3FoundKeys(of: found.options).apply(to: &options)
         case .failure(let problem):
-            let hasKeys = options.user != nil || upload.profile != nil
-            if upload.uploadProtocol != .s3 || !hasKeys { throw problem }
+            options.s3?.profile = before?.profile
+            if before == nil || options.user == nil && before?.profile == nil { throw problem }
         }
+        options.s3?.keysChosenAt = before?.keysChosenAt
         options.caCertificate = options.caCertificate ?? placed.options.caCertificate
-        upload.uploadProtocol = .s3
-        upload.region = placed.options.upload?.region
-        upload.askedURL = placed.options.upload?.askedURL
-        options.upload = upload
+        options.upload?.uploadProtocol = .s3
     }
 }

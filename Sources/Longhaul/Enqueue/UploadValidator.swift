@@ -10,11 +10,11 @@ enum UploadValidator {
     /// Completes the URL: the file's name is appended to the URL of a directory. A request to S3
     /// also gets the HTTP URL of the object, and the keys that sign its requests.
     static func located(_ request: TransferRequest) throws(LonghaulError) -> TransferRequest {
-        guard let upload = request.options.upload else { return request }
-        guard upload.uploadProtocol == .s3 || request.url.beginsIgnoringCase(with: "s3:") else {
+        let upload = request.options.upload
+        guard upload?.uploadProtocol == .s3 || request.url.beginsIgnoringCase(with: "s3:") else {
             return UploadPlace.named(request)
         }
-        try checkTakesS3(upload)
+        if let upload { try checkTakesS3(upload) }
         return UploadPlace.named(try S3Location().located(request))
     }
 

@@ -21,13 +21,15 @@ package struct ListedRequest {
         directory = template.directory
         // Nearly every line is one URL and nothing else.
         guard line.contains(where: \.isBlank) else {
-            request.url = try OptionText.url(try line.text())
+            request.url = try OptionText.transferURL(try line.text())
             return
         }
         var urls: [String] = []
         for part in try line.text().split(separator: "\t") {
-            let url = part.trimmingBlanks
-            if !url.isEmpty { urls.append(try OptionText.url(String(url))) }
+            let url = String(part.trimmingBlanks)
+            if url.isEmpty { continue }
+            urls.append(
+                urls.isEmpty ? try OptionText.transferURL(url) : try OptionText.url(url))
         }
         guard let first = urls.first else { throw .usage("the URL is empty") }
         request.url = first
@@ -43,7 +45,7 @@ package struct ListedRequest {
         request = template.request
         directory = template.directory
         guard let first = urls.first else { throw .usage("the URL is missing") }
-        request.url = try OptionText.url(first)
+        request.url = try OptionText.transferURL(first)
         for url in urls.dropFirst() { request.options.mirrors.append(try OptionText.url(url)) }
     }
 

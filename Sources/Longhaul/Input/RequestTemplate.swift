@@ -24,7 +24,7 @@ package struct RequestTemplate {
     /// Refuses an invalid URL; the queue validates the rest.
     package func request(url: String) throws(LonghaulError) -> TransferRequest {
         var request = request
-        request.url = try OptionText.url(url)
+        request.url = try OptionText.transferURL(url)
         request.destination = destination
         return request
     }

@@ -1,23 +1,21 @@
 internal import LonghaulCore
 internal import LonghaulStore
 
-/// Renews the keys of uploads that failed for them.
+/// Renews the keys for S3 of transfers that failed for them.
 struct KeyRenewal {
     let queue: TransferQueue
 
-    /// Signed uploads whose keys were refused get this environment's keys. A profile stays unless
+    /// Signed transfers whose keys were refused get this environment's keys. A profile stays unless
     /// the environment names keys or another one, and so do keys that `set` has given meanwhile.
     func renew(_ selection: TransferSelection) throws(LonghaulError) {
         let location = S3Location()
         for transfer in try failed(selection) {
-            guard var upload = transfer.options.upload, upload.isSigned,
-                transfer.state == .failed,
+            guard let access = transfer.options.s3, transfer.state == .failed,
                 [.unauthorized, .forbidden].contains(transfer.error?.code),
                 location.namesKeys || transfer.options.user != nil && !transfer.hasNewKeys
             else { continue }
             var request = TransferRequest(url: transfer.url, destination: .file(""))
-            upload.profile = nil
-            request.options.upload = upload
+            request.options.s3 = S3Access(region: access.region)
             // Without keys, the transfer fails again with its own error.
             guard let found = try? location.withKeys(request),
                 S3FoundKeys(of: found.options) != S3FoundKeys(of: transfer.options)
@@ -46,7 +44,7 @@ struct KeyRenewal {
 extension Transfer {
     /// `set` has given it keys since others were refused.
     fileprivate var hasNewKeys: Bool {
-        guard let chosen = options.upload?.keysChosenAt, let finishedAt else { return false }
+        guard let chosen = options.s3?.keysChosenAt, let finishedAt else { return false }
         return chosen >= finishedAt
     }
 }

@@ -18,7 +18,15 @@ struct BundleFileOptions: ParsableArguments {
         help: ArgumentHelp("Of an image: OS/ARCH (default: this machine's).", valueName: "os/arch"))
     var platform: String?
 
-    var isEmpty: Bool { include.isEmpty && exclude.isEmpty && platform == nil }
+    @Option(
+        help: ArgumentHelp(
+            "Of a list: the public key that must have signed it (OpenPGP, minisign, signify).",
+            valueName: "file"), completion: .file())
+    var signedBy: String?
+
+    var isEmpty: Bool {
+        include.isEmpty && exclude.isEmpty && platform == nil && signedBy == nil
+    }
 
     /// Reads SOURCE, with what the environment says about it.
     func bundle(
@@ -32,6 +40,7 @@ struct BundleFileOptions: ParsableArguments {
         new.settings.adopt(request)
         new.settings.include = include
         new.settings.exclude = exclude
+        new.settings.signedBy = try signedBy.map { try CurrentDirectory.absolute($0) }
         new.settings.secret = new.source.secret(in: environment)
         if new.source == .list("-") { new.source = .list(try Bundles(queue).keepInput()) }
         return new
@@ -64,12 +73,6 @@ struct BundleOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Old versions that stay (default: 1).", valueName: "n"))
     var keep: Int?
 
-    @Option(
-        help: ArgumentHelp(
-            "The public key that must have signed the list: OpenPGP, minisign, signify.",
-            valueName: "file"), completion: .file())
-    var signedBy: String?
-
     @Flag(help: "Record the events of single files, too.")
     var fileEvents = false
 
@@ -100,7 +103,6 @@ struct BundleOptions: ParsableArguments {
             }
             new.settings.keep = keep
         }
-        new.settings.signedBy = try signedBy.map { try context.absolute($0) }
         new.settings.fileEvents = fileEvents
         switch ifExists {
         case "overwrite": new.settings.overwrites = true

@@ -227,7 +227,7 @@ enum OptionLines {
                 }
             lines.append(TextLine(15, label, all: texts))
         }
-        if let profile = options.upload?.profile {
+        if let profile = options.s3?.profile {
             let place = "\(profile.name) in \(profile.credentialsFile)"
             lines.append(TextLine(15, "Profile", TerminalText.shown(place)))
         }

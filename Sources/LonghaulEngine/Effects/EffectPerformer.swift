@@ -105,6 +105,9 @@ struct EffectPerformer {
         }
         for field in ask.ask.headers.fields { headers[field.name] = field.value }
         for field in ask.condition.fields { headers[field.name] = field.value }
+        if options.s3 != nil, !isElsewhere {
+            headers[S3Access.unsignedBody.name] = S3Access.unsignedBody.value
+        }
         var proxyFields = HeaderFields()
         proxyFields["Cache-Control"] = ask.ask.headers["Cache-Control"]
         let isHTTP = ask.url.beginsIgnoringCase(with: "http")
@@ -116,9 +119,24 @@ struct EffectPerformer {
             end: ask.ask.end, noticeEvery: Limits.checkpointBytes,
             limitRate: entry.machine.rateShare, judge: { ask.verdict($0) })
         request.secrets = secrets(of: options, isElsewhere: isElsewhere)
+        if let access = options.s3, !isElsewhere {
+            request.signature = access.signature
+            request.keys = Self.keys(of: options)
+        }
         request.isBackground = wanted.isDiscretionary
         request.yields = options.yields ?? wanted.isDiscretionary
         return request
+    }
+
+    /// The keys of a profile are read for each request.
+    private static func keys(
+        of options: TransferOptions
+    ) -> (@Sendable () -> Result<S3Keys, WireFailure>)? {
+        guard options.user == nil, let profile = options.s3?.profile else { return nil }
+        return {
+            Result { () throws(S3KeysProblem) in try profile.keys() }
+                .mapError { .noKeys(profile, $0) }
+        }
     }
 
     private func request(_ ask: UploadAsk, of entry: ActiveFetch?) -> SegmentRequest? {
@@ -162,14 +180,8 @@ struct EffectPerformer {
             judge: { exchange.isRedirected(by: $0) ? .redirect : .keep })
         request.upload = exchange.body
         request.secrets = secrets(of: options, isElsewhere: isElsewhere)
-        if exchange.body.signature != nil, !isElsewhere, options.user == nil,
-            let profile = options.upload?.profile
-        {
-            request.keys = {
-                Result { () throws(S3KeysProblem) in try profile.keys() }
-                    .mapError { .noKeys(profile, $0) }
-            }
-        }
+        request.signature = exchange.signature
+        if exchange.signature != nil, !isElsewhere { request.keys = Self.keys(of: options) }
         request.isBackground = wanted.isDiscretionary
         request.yields = options.yields ?? wanted.isDiscretionary
         return request

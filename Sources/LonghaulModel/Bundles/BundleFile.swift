@@ -57,6 +57,8 @@ package struct BundleVersion: Hashable, Sendable {
     /// All files are proved by digests.
     package var isProved = false
     package var signedBy: String?
+    /// JSON of the globs that have selected its files.
+    package var selection = ""
     package var readyAt: Timestamp?
     /// What the layout needs of the manifest, besides its files.
     package var facts: String?

@@ -123,8 +123,7 @@ package enum OptionText {
         return needs
     }
 
-    /// The URL of a transfer. `s3://BUCKET/KEY` is one of an upload; its parts are checked with the
-    /// request.
+    /// The URL of a transfer. The parts of `s3://BUCKET/KEY` are checked with the request.
     package static func transferURL(
         _ text: String, _ name: String? = nil
     ) throws(LonghaulError) -> String {

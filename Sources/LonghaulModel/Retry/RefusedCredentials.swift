@@ -27,7 +27,7 @@ package struct Credentials: Hashable, Sendable {
         files = options.secretFiles
         usesNetrc = options.netrc
         proxy = options.proxy.flatMap { ProxyAddress.userInfo(of: $0) }.map { String($0) }
-        profile = options.upload?.profile
+        profile = options.s3?.profile
         changes = [files.headers, files.user, files.cookies].compactMap(\.self).map(changed)
         if user == nil, userInfo == nil, fields.isEmpty, files.isEmpty, !usesNetrc, proxy == nil,
             profile == nil

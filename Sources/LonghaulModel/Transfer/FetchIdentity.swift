@@ -24,6 +24,8 @@ package struct FetchIdentity: Hashable, Sendable {
     package var mirrors: [ExactText]
     /// Sending options and file version; `nil` = a download.
     package var upload: UploadOptions?
+    /// How its requests are signed.
+    package var s3: S3Access?
     /// The path of that file: some servers are sent its name.
     package var source: ExactText?
 
@@ -74,8 +76,9 @@ package struct FetchIdentity: Hashable, Sendable {
         continued = options.continued
         mirrors = options.mirrors.map { ExactText(CanonicalURL.of($0) ?? $0) }
         upload = options.upload
-        upload?.askedURL = nil
-        upload?.keysChosenAt = nil
+        s3 = options.s3
+        s3?.askedURL = nil
+        s3?.keysChosenAt = nil
         if upload != nil, case .file(let path) = request.destination { source = ExactText(path) }
     }
 
@@ -124,7 +127,7 @@ extension FetchIdentity {
             credentials.clientCertificate, credentials.headersFrom, credentials.userFrom,
             credentials.cookiesFrom,
         ].map { $0?.text ?? "" }
-        let form = [upload?.contentType, upload?.formField, upload?.profile?.name].map { $0 ?? "" }
+        let form = [upload?.contentType, upload?.formField, s3?.profile?.name].map { $0 ?? "" }
         let parts = (upload?.formFields ?? []).map { "\($0.name)=\($0.value)" }
         return users + files + form + ["\(credentials.netrc)"] + fields.map(Self.mark) + parts
     }

@@ -54,7 +54,7 @@ extension ReviewedChange {
         keep(\.clientCertificate, "cert")
         keep(\.clientKey, "key")
         if old.netrc, new.netrc, !said.netrc { secrets.append("netrc") }
-        if let profile = old.upload?.profile, new.upload?.profile == profile {
+        if let profile = old.s3?.profile, new.s3?.profile == profile {
             secrets.append("the keys for S3")
         }
         var names: Set<String> = []

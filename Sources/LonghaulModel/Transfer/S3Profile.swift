@@ -14,7 +14,31 @@ package struct S3Keys: Hashable, Sendable {
     }
 }
 
-/// Place of the keys of an upload to S3: a profile in the files of the AWS command line. Only the
+/// How requests for objects of S3 are signed. Keys of the environment are the user of the options.
+package struct S3Access: Hashable, Codable, Sendable {
+    /// The `s3:` URL that was asked for; the request has the URL of its object over HTTP.
+    package var askedURL: String?
+    /// Region that requests are signed for.
+    package var region: String
+    /// Place of the keys, unless the options have a user.
+    package var profile: S3Profile?
+    /// When `set` has given these keys; `nil` = it has not.
+    package var keysChosenAt: Timestamp?
+
+    package init(region: String = "us-east-1") {
+        self.region = region
+    }
+
+    /// The value of CURLOPT_AWS_SIGV4.
+    package var signature: String { "aws:amz:\(region):s3" }
+
+    /// The body of a request is not signed: that takes as long as reading it once more. Servers
+    /// want the field to be there.
+    package static let unsignedBody = HeaderFields.Field(
+        name: "x-amz-content-sha256", value: "UNSIGNED-PAYLOAD")
+}
+
+/// Place of the keys for S3: a profile in the files of the AWS command line. Only the
 /// place is stored; the keys are read for each request, so that renewed ones are used.
 package struct S3Profile: Hashable, Codable, Sendable {
     package var name: String

@@ -121,6 +121,8 @@ public struct TransferOptions: Hashable, Codable, Sendable {
 
     /// How the file at the destination is sent to the URL; `nil` = a download.
     public var upload: UploadOptions?
+    /// Requests are signed for S3; `nil` = they are not.
+    package var s3: S3Access?
 
     /// The defaults of the command line.
     public init() {}

@@ -34,15 +34,6 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     /// Bytes of one part of an S3 multipart upload (`nil` = from the file's length), or of one
     /// request by tus or the draft (`nil` = as many as the server takes).
     public var partSize: Int64?
-    /// The `s3:` URL that was asked for, where an upload's request has the URL of its object over
-    /// HTTP.
-    package var askedURL: String?
-    /// Region that requests of an upload to S3 are signed for.
-    package var region: String?
-    /// Place of the keys of an upload to S3, unless the options have a user.
-    package var profile: S3Profile?
-    /// When `set` has given these keys; `nil` = it has not.
-    package var keysChosenAt: Timestamp?
     /// Version of the file that is sent.
     package var source: SourceVersion?
     /// The file that is sent in place of the user's, where a ``snapshot`` was made.

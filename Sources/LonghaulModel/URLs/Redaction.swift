@@ -78,7 +78,8 @@ package enum Redaction {
     private static func userInfoWithoutScheme(_ word: [UInt8]) -> Range<Int>? {
         guard let colon = word.firstIndex(where: { $0 == 0x3A || $0 == 0x40 || $0 == 0x2F }),
             colon > 0, word[colon] == 0x3A,
-            let at = word.lastIndex(of: UInt8(ascii: "@")), at > colon
+            let at = word.lastIndex(of: UInt8(ascii: "@")), at > colon,
+            !BundleSource.isSource(String(decoding: word, as: UTF8.self))
         else { return nil }
         let start = word[..<colon].firstIndex { $0 != UInt8(ascii: "(") } ?? colon
         return start..<at

@@ -61,7 +61,7 @@ package struct AbandonedUpload: Hashable, Sendable {
         guard head.scheme == .http else { return true }
         let upload = request.options.upload
         // The keys of a profile may be renewed.
-        let isRenewable = request.options.user == nil && upload?.profile != nil
+        let isRenewable = request.options.user == nil && request.options.s3?.profile != nil
         return switch head.status {
         // Perhaps a signed request that has taken too long.
         case 400 where upload?.isSigned == true: false

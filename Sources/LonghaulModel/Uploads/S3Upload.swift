@@ -57,6 +57,7 @@ package struct S3Upload: UploadConversation {
     }
 
     private var url: String { job.request.url }
+    private var access: S3Access { job.request.options.s3 ?? S3Access() }
 
     // MARK: - Requests
 
@@ -143,8 +144,8 @@ package struct S3Upload: UploadConversation {
 
     private func signed(_ exchange: UploadExchange) -> UploadExchange {
         var exchange = exchange
-        exchange.body.signature = "aws:amz:\(job.options.region ?? "us-east-1"):s3"
-        exchange.headers["x-amz-content-sha256"] = "UNSIGNED-PAYLOAD"
+        exchange.signature = access.signature
+        exchange.headers[S3Access.unsignedBody.name] = S3Access.unsignedBody.value
         return exchange
     }
 
@@ -301,7 +302,7 @@ package struct S3Upload: UploadConversation {
     }
 
     private func failure(_ ended: EndedExchange, _ head: ResponseHead) -> Failure {
-        S3Answer.failure(head, ended.end.answer, region: job.options.region)
+        S3Answer.failure(head, ended.end.answer, region: access.region)
     }
 
     package mutating func forgetResource() {
@@ -316,7 +317,7 @@ extension UploadExchange {
     /// The server refuses a part whose signed request has fields that describe the object (see
     /// ``S3Upload``). Elsewhere all of them go with each.
     package func fields(of user: HeaderFields) -> HeaderFields {
-        if body.signature == nil { return user }
+        if signature == nil { return user }
         return HeaderFields(user.fields.filter { takes($0.name.lowercased()) })
     }
 

@@ -23,6 +23,8 @@ package struct UploadExchange: Hashable, Sendable {
 
     package var purpose: Purpose
     package var url: String
+    /// CURLOPT_AWS_SIGV4; `nil` = not signed.
+    package var signature: String?
     /// Header fields in addition to the user's.
     package var headers: HeaderFields
     package var body: UploadBody

@@ -14,8 +14,8 @@ package enum UploadPlace {
         }
         var named = request
         named.url = url(of: request.sourceName, at: request.url)
-        named.options.upload?.askedURL = upload.askedURL.map {
-            url(of: request.sourceName, at: $0)
+        if let asked = request.options.s3?.askedURL {
+            named.options.s3?.askedURL = url(of: request.sourceName, at: asked)
         }
         return named
     }

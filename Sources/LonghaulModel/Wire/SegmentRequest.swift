@@ -28,6 +28,8 @@ package struct SegmentRequest: Sendable {
     /// The body that it sends; `nil` = it fetches. The cells then count the bytes that were read to
     /// be sent.
     package var upload: UploadBody?
+    /// CURLOPT_AWS_SIGV4, at the origin of the request's URL; `nil` = not signed.
+    package var signature: String?
     /// Reads the keys that it is signed with, on the transport's thread and for each message, as
     /// libcurl reads netrc. The failure is how the request ends. `nil` = as the connection has it.
     package var keys: (@Sendable () -> Result<S3Keys, WireFailure>)?

@@ -10,8 +10,6 @@ package struct UploadBody: Hashable, Sendable {
     package var mayRepeat = false
     /// The answer's body is kept, up to ``Limits/responseBodyBytes``.
     package var keepsAnswer = true
-    /// CURLOPT_AWS_SIGV4; `nil` = not signed.
-    package var signature: String?
     /// The server is asked before the body goes out (RFC 9110 §10.1.1); it has a second to answer.
     package var expectsContinue = false
     /// FTP and SFTP: the offset in the file at the server from which the bytes are appended.

@@ -197,7 +197,7 @@ extension AllowedDirectories {
             // CURLOPT_NETRC without a file is that of the home directory.
             try check((Environment.value("HOME") ?? "") + "/.netrc")
         }
-        if let profile = request.options.upload?.profile {
+        if let profile = request.options.s3?.profile {
             try check(profile.credentialsFile)
             try check(profile.configFile)
         }

@@ -119,8 +119,8 @@ let pageMachine = #"""
     """#
 
 let pageStart = #"""
-    const views = { transfers: [null, "Transfers"], jobs: [loadJobs, "Jobs"], machine: [loadMachine, "Machine"],
-      settings: [loadSettings, "Settings"] };
+    const views = { transfers: [null, "Transfers"], jobs: [loadJobs, "Jobs"], bundles: [loadBundles, "Bundles"],
+      machine: [loadMachine, "Machine"], settings: [loadSettings, "Settings"] };
     let view = null,
       viewTimer = null;
 

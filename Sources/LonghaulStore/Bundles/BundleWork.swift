@@ -73,13 +73,14 @@ package struct BundleWork {
                 latestSeen = iif(latest = ?4, latestSeen, ?2), latest = ?4 WHERE id = ?1
                 """, bundle, now, nextCheck, manifest.version)
             var target = known.target
+            let selection = StoredJSON.encode([known.settings.include, known.settings.exclude])
             if target?.name != manifest.version || target?.files != manifest.files.count
-                || target?.signedBy != signedBy
+                || target?.signedBy != signedBy || target?.selection != selection
             {
                 if let old = target, old.id != known.ready?.id {
                     try BundleRows(connection).drop(version: old.id)
                 }
-                target = try insert(manifest, facts, signedBy: signedBy, of: bundle, connection)
+                target = try insert(manifest, facts, signedBy, selection, of: bundle, connection)
             }
             let isDone = target?.id == known.ready?.id
             try connection.run(
@@ -92,16 +93,16 @@ package struct BundleWork {
     }
 
     private func insert(
-        _ manifest: Manifest, _ facts: String?, signedBy: String?, of bundle: Int64,
-        _ connection: Connection
+        _ manifest: Manifest, _ facts: String?, _ signedBy: String?, _ selection: String,
+        of bundle: Int64, _ connection: Connection
     ) throws -> BundleVersion? {
         let bytes = manifest.files.reduce(Int64(0)) { $0.addingClamped($1.size ?? 0) }
         try connection.run(
             """
             INSERT INTO bundleVersion (bundle, name, files, bytes, passedOver, proved, signedBy, \
-            facts) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            facts, selection) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
             """, bundle, manifest.version, manifest.files.count, bytes, manifest.passedOver,
-            manifest.files.allSatisfy { $0.digest != nil }, signedBy, facts)
+            manifest.files.allSatisfy { $0.digest != nil }, signedBy, facts, selection)
         let id = connection.lastInsertedRowID
         try BundleFileRows(connection).insert(manifest.files, version: id)
         return try BundleRows(connection).version(id)
@@ -217,6 +218,8 @@ package struct BundleWork {
         case complete(BundleFile, stamp: String, size: Int64, isFetched: Bool)
         /// It waits again; `isWrong` = its bytes did not have the digest.
         case again(BundleFile, isWrong: Bool)
+        /// It waits again. The digests of files that wait are not of their bytes.
+        case unproved(BundleFile)
         case failed(BundleFile, LonghaulError)
         /// It is fetched by a new transfer.
         case fetch(BundleFile, NewTransfer)
@@ -255,6 +258,14 @@ package struct BundleWork {
                         UPDATE bundleFile SET state = 0, transfer = NULL, \
                         mismatches = mismatches + ?3 WHERE version = ?1 AND number = ?2
                         """, version, file.number, isWrong)
+                case .unproved(let file):
+                    try connection.run(
+                        """
+                        UPDATE bundleFile SET state = 0, transfer = NULL, digest = NULL \
+                        WHERE version = ?1 AND (number = ?2 OR state = 0)
+                        """, version, file.number)
+                    try connection.run(
+                        "UPDATE bundleVersion SET proved = 0 WHERE id = ?1", version)
                 case .failed(let file, let error):
                     try connection.run(
                         """
@@ -301,7 +312,8 @@ package struct BundleWork {
     ) throws -> [OrphanedPart] {
         let id: TransferID? =
             switch change {
-            case .complete(let file, _, _, _), .again(let file, _), .failed(let file, _):
+            case .complete(let file, _, _, _), .again(let file, _), .unproved(let file),
+                .failed(let file, _):
                 file.transfer
             case .fetch: nil
             }

@@ -60,7 +60,7 @@ struct BundleRows: ConnectionRows {
 
     private enum VersionColumn: Int32, StoredColumn {
         case id, name, files, complete, failed, bytes, bytesComplete, passedOver, proved, signedBy
-        case readyAt, facts
+        case selection, readyAt, facts
     }
 
     private static let byName = "SELECT \(Column.list) FROM bundle WHERE name = ?1"
@@ -96,6 +96,7 @@ struct BundleRows: ConnectionRows {
         version.passedOver = row.count(.passedOver)
         version.isProved = row[.proved]
         version.signedBy = row[.signedBy]
+        version.selection = row[.selection]
         version.readyAt = row[.readyAt]
         version.facts = row[.facts]
         return version

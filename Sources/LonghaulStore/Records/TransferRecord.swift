@@ -77,9 +77,7 @@ enum TransferRecord {
         if state == .waiting { transfer.waitingFor = try reasons(row, now: now) }
         if let text: String = row[.options], let options = TransferOptions(stored: text) {
             transfer.options = options
-            if let upload = options.upload {
-                transfer.url = upload.askedURL ?? transfer.url
-            }
+            transfer.url = options.s3?.askedURL ?? transfer.url
         }
         transfer.response = row.json(.response)
         transfer.contentCoding = row[.contentCoding]

@@ -1,6 +1,7 @@
-/// The third schema: bundles.
+/// The third schema: bundles, and signed downloads.
 enum Version3 {
-    static let statements: [String] = (tables + indexes).map(Migration.withoutComments)
+    static let statements: [String] =
+        (tables + indexes + [s3Access]).map(Migration.withoutComments)
 
     private static let tables: [String] = [
         """
@@ -72,6 +73,8 @@ enum Version3 {
           proved INTEGER NOT NULL,
           -- The key that has signed the list.
           signedBy TEXT,
+          -- JSON of the globs that have selected its files.
+          selection TEXT NOT NULL,
           -- When it became ready; NULL = it is not.
           readyAt INTEGER,
           -- What the layout needs besides the files.
@@ -120,6 +123,20 @@ enum Version3 {
         ) STRICT
         """,
     ]
+
+    /// Downloads are signed for S3, too: what uploads knew of it stands beside them.
+    private static let s3Access = """
+        UPDATE transfer SET options = json_set(
+          json_remove(
+            options, '$.upload.askedURL', '$.upload.region', '$.upload.profile',
+            '$.upload.keysChosenAt'),
+          '$.s3', json_object(
+            'askedURL', json_extract(options, '$.upload.askedURL'),
+            'region', ifnull(json_extract(options, '$.upload.region'), 'us-east-1'),
+            'profile', json_extract(options, '$.upload.profile'),
+            'keysChosenAt', json_extract(options, '$.upload.keysChosenAt')))
+        WHERE json_extract(options, '$.upload.uploadProtocol') = 's3'
+        """
 
     private static let indexes: [String] = [
         "CREATE INDEX sessionQuiet ON session (id) WHERE quiet = 1",

@@ -128,12 +128,12 @@ extension TransferRequest {
         var request = self
         RequestField.restate(&request, by: new)
         // S3 keys are updated to the current ones, with the token of temporary keys.
-        if let found = new.options.upload, found.isSigned {
+        if let found = new.options.s3 {
             request.options.user = new.options.user
             request.options.headers[S3Keys.tokenField] = new.options.headers[S3Keys.tokenField]
-            request.options.upload?.askedURL = found.askedURL
-            request.options.upload?.region = found.region
-            request.options.upload?.profile = found.profile
+            let chosen = request.options.s3?.keysChosenAt
+            request.options.s3 = found
+            request.options.s3?.keysChosenAt = chosen
         }
         return request
     }

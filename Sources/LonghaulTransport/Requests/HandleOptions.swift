@@ -105,6 +105,7 @@ struct HandleOptions {
         case "http", "https":
             setHTTP()
             if let upload = request.upload, let failure = send(upload, flow) { return failure }
+            sign()
             do throws(WireFailure) {
                 var own = running.isOnFirstOrigin ? secrets.fields.fields : []
                 if let token = try setKeys() { own.append(token) }
@@ -157,16 +158,18 @@ struct HandleOptions {
             curl.set(CURLOPT_NOBODY, 1)
         }
         curl.set(CURLOPT_CUSTOMREQUEST, upload.method)
-        if let signature = upload.signature {
-            curl.set(CURLOPT_AWS_SIGV4, signature)
-            // The key of an object may have . and .. as names like others. libcurl 8.14 refuses to
-            // sign an unchanged path, and drops them otherwise: the object would get another key.
-            if CanonicalURL.hasDotSegments(url) { curl.set(CURLOPT_PATH_AS_IS, 1) }
-        }
         return nil
     }
 
-    /// The keys of a signed upload that are not a part of the request. Returns the field that goes
+    private func sign() {
+        guard let signature = request.signature, running.isOnFirstOrigin else { return }
+        curl.set(CURLOPT_AWS_SIGV4, signature)
+        // The key of an object may have . and .. as names like others. libcurl 8.14 refuses to
+        // sign an unchanged path, and drops them otherwise: the object would get another key.
+        if CanonicalURL.hasDotSegments(url) { curl.set(CURLOPT_PATH_AS_IS, 1) }
+    }
+
+    /// The keys of a signed request that are not a part of it. Returns the field that goes
     /// with keys that expire.
     private func setKeys() throws(WireFailure) -> HeaderFields.Field? {
         guard running.isOnFirstOrigin, let keys = try request.keys?().get() else { return nil }
@@ -267,7 +270,7 @@ struct HandleOptions {
         // libcurl's own rule would ask also where the answer is known. It signs fields named here,
         // also to leave them out.
         if let upload = request.upload, !upload.method.isEmpty, !running.hop.expectsContinue,
-            upload.signature == nil
+            request.signature == nil
         {
             list.append("Expect:")
         }

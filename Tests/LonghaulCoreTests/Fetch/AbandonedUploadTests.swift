@@ -31,7 +31,7 @@ import Testing
         #expect(ietf?.headers["Upload-Draft-Interop-Version"] == "8")
         let s3 = upload(.s3(S3Upload.Kept(at: "u%2F1")), to: "http://h/b/a").exchange
         #expect(s3?.url == "http://h/b/a?uploadId=u%2F1")
-        #expect(s3?.body.signature != nil)
+        #expect(s3?.signature != nil)
         let file = RemoteFileUpload.Kept(at: ".a.part")
         let ftp = upload(.remoteFile(file), to: "ftp://h/a").exchange
         #expect(ftp?.body.commands.before.contains { $0.hasPrefix("*DELE ") } == true)
@@ -141,7 +141,8 @@ import Testing
             httpVersion: 11, receivedAt: Timestamp(milliseconds: 0))
         var abandoned = upload(.s3(S3Upload.Kept(at: "u")), to: "http://h/b/a")
         #expect(abandoned.isSettled(by: head))
-        abandoned.request.options.upload?.profile = S3Profile(
+        abandoned.request.options.s3 = S3Access()
+        abandoned.request.options.s3?.profile = S3Profile(
             name: "work", credentialsFile: "/c/credentials", configFile: "/c/config")
         #expect(!abandoned.isSettled(by: head))
         abandoned.attempts = Limits.uploadAbortAttempts

@@ -54,10 +54,12 @@ import Testing
     @Test func bothURLsOfAnObjectAreNamed() {
         var upload = UploadOptions()
         upload.uploadProtocol = .s3
-        upload.askedURL = "s3://b/k/"
-        let named = UploadPlace.named(request("http://127.0.0.1:9000/b/k/", upload))
+        var request = request("http://127.0.0.1:9000/b/k/", upload)
+        request.options.s3 = S3Access()
+        request.options.s3?.askedURL = "s3://b/k/"
+        let named = UploadPlace.named(request)
         #expect(named.url == "http://127.0.0.1:9000/b/k/a%20b")
-        #expect(named.options.upload?.askedURL == "s3://b/k/a%20b")
+        #expect(named.options.s3?.askedURL == "s3://b/k/a%20b")
     }
 
     /// What is sent once the server is known.

@@ -54,8 +54,7 @@ import Testing
             // They hold fields.
             "schedule", "sharedOptions", "upload",
             // Found by the program, and never said.
-            "saysDiscretionary", "proxyVariables", "askedURL", "region", "profile", "keysChosenAt",
-            "source", "snapshotPath",
+            "saysDiscretionary", "proxyVariables", "s3", "source", "snapshotPath",
             // Said over aria2's JSON-RPC alone.
             "gid",
         ]

@@ -36,10 +36,9 @@ import Testing
         (
             "the keys for S3",
             {
-                var upload = UploadOptions()
-                upload.profile = S3Profile(
+                $0.options.s3 = S3Access()
+                $0.options.s3?.profile = S3Profile(
                     name: "p", credentialsFile: "/d/c", configFile: "/d/k")
-                $0.options.upload = upload
             }
         ),
     ]
