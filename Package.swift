@@ -185,15 +185,16 @@ let package = Package(
         .executableTarget(
             name: "LonghaulSimulation",
             dependencies: [
-                "LonghaulCore", "LonghaulStore", "LonghaulEngine", "LonghaulSimulatedWire",
-                "CSQLite",
+                "Longhaul", "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulEngine",
+                "LonghaulSimulatedWire", "CSQLite",
             ],
             path: "Tests/LonghaulSimulation", swiftSettings: settings),
         tests(
             "LonghaulSimulationTests",
             [
-                "LonghaulSimulation", "LonghaulSimulatedWire", "LonghaulCore", "LonghaulStore",
-                "LonghaulPlatform", "LonghaulTransport", "LonghaulEngine", "LonghaulTestSupport",
+                "Longhaul", "LonghaulSimulation", "LonghaulSimulatedWire", "LonghaulCore",
+                "LonghaulStore", "LonghaulPlatform", "LonghaulTransport", "LonghaulEngine",
+                "LonghaulTestSupport",
             ]),
         tests(
             "LonghaulTests",

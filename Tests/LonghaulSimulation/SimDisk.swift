@@ -13,6 +13,8 @@ final class SimDisk: FilePort, @unchecked Sendable {
         /// Somebody else's.
         var isForeign = false
         var birth: Int64
+        /// Of a symbolic link.
+        var target: String?
     }
 
     struct Cell {
@@ -65,6 +67,9 @@ final class SimDisk: FilePort, @unchecked Sendable {
     var didSetAside: (FetchID) -> Void = { _ in }
     /// Set by the world: a sync fails now, what was written since the last is void.
     var willDistrust: (FetchID) -> Void = { _ in }
+
+    /// The bytes of lists of files, by label.
+    var texts: [Int: [UInt8]] = [:]
 
     // MARK: Faults
 
@@ -189,7 +194,7 @@ final class SimDisk: FilePort, @unchecked Sendable {
             }
             files[inode] = File(
                 data: file.durable, durable: file.durable, isForeign: file.isForeign,
-                birth: file.birth)
+                birth: file.birth, target: file.target)
         }
     }
 

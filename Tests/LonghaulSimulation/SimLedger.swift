@@ -107,6 +107,8 @@ struct SimTally {
     var uploaded = 0
     var forbidden = 0
     var readers = 0
+    var bundlesReady = 0
+    var bundlesFailed = 0
     var bytes: Int64 = 0
 
     /// Moments at which the engine's process ended without a word.
@@ -130,6 +132,7 @@ struct SimTally {
             ("waits explained", \.waitsExplained), ("resources of uploads", \.resources),
             ("files published by them", \.uploaded),
             ("answers to one too many", \.forbidden), ("readers", \.readers),
+            ("versions ready", \.bundlesReady), ("bundles failed", \.bundlesFailed),
         ]
     }
 

@@ -11,6 +11,8 @@ enum SimLife: String, CaseIterable, Sendable {
     case tasks
     /// Files go to servers.
     case uploads
+    /// Sets of files are fetched, and their lists change.
+    case bundles
 
     /// Lives that once broke a promise; the tests live them always.
     var taught: [UInt64] {
@@ -27,6 +29,7 @@ enum SimLife: String, CaseIterable, Sendable {
                 210_618, 500_224, 1_001_006, 1_003_485, 1_004_653, 1_005_608, 1_006_078, 1_006_653,
             ]
         case .servers: [1_005_997]
+        case .bundles: []
         case .uploads:
             [
                 18, 1478, 5235, 10_642, 21_104, 1_001_849, 1_004_143, 1_008_668, 1_011_897,
@@ -51,6 +54,7 @@ enum SimLife: String, CaseIterable, Sendable {
         case .shared: try world.liveShared()
         case .tasks: try world.liveWithTasks()
         case .uploads: try world.liveWithUploads()
+        case .bundles: try world.liveWithBundles()
         }
     }
 

@@ -284,8 +284,10 @@ extension SimWorld {
         ledger.held = [:]
         if hasForgotten { look() } else { noteShown() }
         // Told and forgotten with its transfer.
+        // The events of a bundle's transfers go with them.
         let isForgotten =
-            hosts.map { $0.ledger.log[lastSeq] == nil } ?? isForgettable(ledger.lastEventAt)
+            hosts.map { $0.ledger.log[lastSeq] == nil }
+            ?? (bundles != nil || isForgettable(ledger.lastEventAt))
         if lastSeq > 0, !isForgotten,
             try store.events.list(after: lastSeq - 1, limit: 1).first?.seq != lastSeq
         {

@@ -63,7 +63,7 @@ extension SimWorld {
         }
     }
 
-    private func checkQueue(_ request: SegmentRequest) {
+    func checkQueue(_ request: SegmentRequest) {
         tally.requests += 1
         let fetch = request.key.fetch
         if ledger.held[fetch] == nil { look() }

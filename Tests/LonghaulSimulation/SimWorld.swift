@@ -59,6 +59,8 @@ final class SimWorld: @unchecked Sendable {
     var uploads: [String: SimUpload] = [:]
     /// In lives with hosts.
     var hosts: SimHosts?
+    /// In lives with bundles.
+    var bundles: SimBundles?
     var hostNames = SimWorld.hostNames
 
     // MARK: What is expected
@@ -156,6 +158,7 @@ final class SimWorld: @unchecked Sendable {
 
     func cleanUp() {
         disk.mayAct = { true }
+        bundles?.close()
         try? FileManager.default.removeItem(atPath: directory)
     }
 
@@ -199,7 +202,7 @@ final class SimWorld: @unchecked Sendable {
     }
 
     /// Durable commits are what a power cut leaves at the least: the log is cut off after the last.
-    fileprivate func keepDurable() {
+    func keepDurable() {
         durableLog = Self.size(of: directory + "/state/queue.sqlite-wal")
         durableAt = now.monotonic
     }
@@ -236,6 +239,7 @@ final class SimWorld: @unchecked Sendable {
         if forgetting { setDurableAside() }
         store.probe = nil
         clients.probe = nil
+        bundles?.disconnect()
         try store.close()
         try clients.close()
         if forgetting {
@@ -246,6 +250,7 @@ final class SimWorld: @unchecked Sendable {
         store = try Store.open(directory: directory + "/state")
         clients = try Store.open(directory: directory + "/state")
         connect()
+        try bundles?.connect()
     }
 
     func crash() throws {
@@ -274,6 +279,7 @@ final class SimWorld: @unchecked Sendable {
         try hosts?.engineIsGone(power: power)
         try checkAfterCrash(power: power, hasForgotten: forgets)
         try startEngine()
+        bundles?.engineStarts()
     }
 
     /// Asked to go: it checkpoints and leaves nothing to its successor but the queue.
@@ -301,6 +307,7 @@ final class SimWorld: @unchecked Sendable {
         disk.kill()
         wire.forget()
         try startEngine()
+        bundles?.engineStarts()
     }
 
     /// Between two engines a client folds in what is wanted, and starts nothing.
@@ -375,7 +382,7 @@ private struct EngineProbe: CommitProbe {
 }
 
 /// Other processes die with the power only.
-private struct ClientProbe: CommitProbe {
+struct ClientProbe: CommitProbe {
     unowned let world: SimWorld
 
     func willCommit() throws {}

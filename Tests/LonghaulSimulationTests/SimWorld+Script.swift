@@ -66,4 +66,28 @@ extension SimWorld {
         }
         return try isDone()
     }
+
+    /// A bundle of a small file and one that takes 100 s, as a client has added it.
+    func makeStory(_ layout: BundleLayoutKind) throws -> SimBundles {
+        let bundles = try SimBundles(self)
+        self.bundles = bundles
+        var bundle = SimBundle(
+            name: "b0", list: "http://s0.test/b0/list", isOfSums: true,
+            directory: "/tmp/longhaul-sim/b0", layout: layout, settings: BundleSettings())
+        for (path, size) in [("small", 1_000), ("large", 200_000)] as [(String, Int64)] {
+            let url = "http://s0.test/b0/\(path)"
+            var content = SimContent(proof: .strongTag, label: nextLabel, size: size)
+            content.rate = 2_000
+            nextLabel += 1
+            wire.contents[url] = content
+            bundle.files.append(
+                SimBundle.File(
+                    path: path, url: url, digest: SimDisk.checksum(of: content.current)))
+        }
+        publish(&bundle)
+        bundles.all = [bundle]
+        try addBundle(0)
+        inputs.append(.wake)
+        return bundles
+    }
 }

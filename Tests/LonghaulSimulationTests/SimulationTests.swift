@@ -56,6 +56,13 @@ import Testing
         #expect(tally.resources > 0 && tally.uploaded > 0 && tally.completed > 0)
     }
 
+    /// Lives of bundles whose lists change in the middle, from servers that do not keep to them.
+    @Test func everyBundleIsWhole() throws {
+        let tally = try lived(.bundles, 40).tally
+        #expect(tally.kills > 0 && tally.powerCuts > 0 && tally.storeFaults > 0)
+        #expect(tally.bundlesReady > 0 && tally.bundlesFailed > 0)
+    }
+
     /// The first seeds, and those that once broke a promise.
     private func lived(_ life: SimLife, _ count: Int) throws -> Simulation.Total {
         var amount = Simulation.Amount()

@@ -7,21 +7,24 @@ internal import LonghaulPlatform
 struct BundlePlaces {
     private let bundle: StoredBundle
     private let version: BundleVersion
-    private let store: Store
+    private let queue: TransferQueue
     private let layout: BundleLayout
     /// What goes with requests for files that need it.
     private let credential: ManifestCredential
 
     init(
-        _ bundle: StoredBundle, _ version: BundleVersion, _ store: Store,
+        _ bundle: StoredBundle, _ version: BundleVersion, _ queue: TransferQueue,
         _ credential: ManifestCredential = .source
     ) {
         self.bundle = bundle
         self.version = version
-        self.store = store
+        self.queue = queue
         self.credential = credential
         layout = BundleLayout(bundle.layout, directory: bundle.directory, source: bundle.source)
     }
+
+    private var store: Store { queue.store }
+    private var files: any PlacedFilePort { queue.machine.files }
 
     func place(of file: BundleFile) -> String { layout.place(of: file.entry, in: version.name) }
 
@@ -34,14 +37,14 @@ struct BundlePlaces {
     ) -> BundleWork.Change {
         do throws(LonghaulError) {
             let path = place(of: file)
-            if let found = PlacedFile.version(at: path) {
+            if let found = files.version(at: path) {
                 switch try standing(of: found, file, at: path) {
                 case .right:
                     return .complete(file, stamp: found.text, size: found.size, isFetched: false)
                 case .replaceable: break
                 case .foreign: return .failed(file, Self.foreign(path))
                 }
-            } else if FileInspection.kind(at: path) != nil {
+            } else if files.exists(path) {
                 return .failed(file, Self.foreign(path))
             }
             if let copied = try copy(file, to: path) { return copied }
@@ -66,7 +69,7 @@ struct BundlePlaces {
         let isOurs = try isOurs(found, file)
         let hasSize = file.entry.size.map { $0 == found.size } ?? true
         if hasSize, let digest = file.entry.digest {
-            if try hashed({ () throws(SystemFailure) in try PlacedFile.has(digest, at: path) }) {
+            if try hashed({ () throws(SystemFailure) in try files.has(digest, at: path) }) {
                 return .right
             }
         } else if hasSize, file.entry.size != nil, !isOurs {
@@ -78,15 +81,15 @@ struct BundlePlaces {
         return file.entry.size.map { found.size < $0 } ?? false ? .replaceable : .foreign
     }
 
-    /// The file is as this bundle has left it, in this version or the one that is ready. A
-    /// file that is named by its content has no other owner.
+    /// The file is as a version of this bundle has left it. A file that is named by its content has
+    /// no other owner.
     private func isOurs(
         _ found: SourceVersion, _ file: BundleFile
     ) throws(LonghaulError) -> Bool {
         if bundle.layout == .hfCache || bundle.layout == .oci { return true }
         if file.stamp == found.text { return true }
         guard bundle.layout == .plain else { return false }
-        return try store.bundleWork.present(file.entry.path, of: bundle)?.stamp == found.text
+        return try store.bundleWork.hasLeft(file.entry.path, found.text, of: bundle)
     }
 
     private static func foreign(_ path: String) -> LonghaulError {
@@ -103,13 +106,13 @@ struct BundlePlaces {
         guard let digest = file.entry.digest else { return nil }
         for equal in try store.bundleWork.equals(of: file, in: version.id) {
             guard let stamp = equal.file.stamp else { continue }
-            let source = BundlePlaces(equal.bundle, equal.version, store).place(of: equal.file)
+            let source = BundlePlaces(equal.bundle, equal.version, queue).place(of: equal.file)
             // The place of a blob is the same for all files with its bytes.
             if source == path { continue }
             let isCopied = try hashed { () throws(SystemFailure) in
-                try PlacedFile.copy(source, stamp, to: path, expecting: digest)
+                try files.copy(source, stamp, to: path, expecting: digest)
             }
-            if isCopied, let found = PlacedFile.version(at: path) {
+            if isCopied, let found = files.version(at: path) {
                 return .complete(file, stamp: found.text, size: found.size, isFetched: false)
             }
         }
@@ -149,10 +152,10 @@ struct BundlePlaces {
         var files = store.bundles.files(of: version.id)
         while let file = try files.next() {
             guard file.state == .waiting, let size = file.entry.size else { continue }
-            let present = PlacedFile.version(at: place(of: file))?.size ?? 0
+            let present = self.files.version(at: place(of: file))?.size ?? 0
             missing = missing.addingClamped(max(0, size - present))
         }
-        guard missing > 0, let free = try? DiskSpace.available(at: bundle.directory) else { return }
+        guard missing > 0, let free = self.files.available(at: bundle.directory) else { return }
         if free >= missing { return }
         throw LonghaulError(
             .noSpace,
@@ -167,8 +170,8 @@ struct BundlePlaces {
         do throws(SystemFailure) {
             for step in steps {
                 switch step {
-                case .write(let path, let bytes): try PlacedFile.write(bytes, to: path)
-                case .link(let path, let target): try PlacedFile.link(path, to: target)
+                case .write(let path, let bytes): try files.write(bytes, to: path)
+                case .link(let path, let target): try files.link(path, to: target)
                 }
             }
         } catch {
@@ -181,9 +184,9 @@ struct BundlePlaces {
         for step in try steps().reversed() {
             switch step {
             case .write(let path, _):
-                PlacedFile.remove(
-                    path, PlacedFile.version(at: path)?.text, upTo: bundle.directory)
-            case .link(let path, _): PlacedFile.removeLink(path, upTo: bundle.directory)
+                files.remove(
+                    path, files.version(at: path)?.text, upTo: bundle.directory)
+            case .link(let path, _): files.removeLink(path, upTo: bundle.directory)
             }
         }
     }
@@ -199,17 +202,29 @@ struct BundlePlaces {
         return layout.finish(manifest)
     }
 
+    /// The numbers of complete files that were changed or deleted since.
+    func changed() throws(LonghaulError) -> [Int64] {
+        var changed: [Int64] = []
+        var files = store.bundles.files(of: version.id)
+        while let file = try files.next() {
+            if self.files.version(at: place(of: file))?.text != file.stamp {
+                changed.append(file.number)
+            }
+        }
+        return changed
+    }
+
     /// What is wrong with a complete file; `nil` = nothing was found.
     ///
     /// - Parameter readsAll: Its bytes are compared, too.
     func problem(of file: BundleFile, readsAll: Bool) -> BundleProblem.Kind? {
         let path = place(of: file)
-        guard let found = PlacedFile.version(at: path) else {
-            return FileInspection.kind(at: path) == nil ? .missing : .unreadable
+        guard let found = files.version(at: path) else {
+            return !files.exists(path) ? .missing : .unreadable
         }
         if let size = file.entry.size, size != found.size { return .size }
         guard readsAll, let digest = file.entry.digest else { return nil }
-        guard let isRight = try? PlacedFile.has(digest, at: path) else { return .unreadable }
+        guard let isRight = try? files.has(digest, at: path) else { return .unreadable }
         return isRight ? nil : .digest
     }
 
@@ -226,7 +241,7 @@ struct BundlePlaces {
             {
                 continue
             }
-            PlacedFile.remove(place(of: file), file.stamp, upTo: bundle.directory)
+            self.files.remove(place(of: file), file.stamp, upTo: bundle.directory)
         }
     }
 }

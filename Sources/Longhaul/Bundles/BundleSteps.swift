@@ -8,13 +8,17 @@ private let bundleWindow = 512
 private let bundlePollSeconds: Double = 2
 /// Files that one transaction changes.
 private let bundleBatch = 128
+/// Looks at a version that somebody keeps changing; a file system may have unsteady times, too.
+private let mostRechecks = 8
+/// Seconds from the end of a transfer after which its file is read again.
+private let lateSeconds: Double = 10
 /// Fetches of a file whose digest is wrong.
 private let fetchesOfWrongFile = 2
 
 /// What the process of the engine does for bundles: it asks sources for their manifests, records
 /// transfers for the files, and finishes versions. Every step begins and ends with rows, so that
 /// the next engine continues after a crash.
-struct BundleSteps {
+package struct BundleSteps {
     private let queue: TransferQueue
     /// Checks under way, by bundle. Those of an engine that has ended begin again.
     private var checks: [Int64: ManifestCheck] = [:]
@@ -24,23 +28,34 @@ struct BundleSteps {
     private var registries: [Int64: RegistryLease] = [:]
     /// Versions for which the disk has room.
     private var roomy: Set<Int64> = []
+    /// How often files of a version had changed when all were complete.
+    private var rechecks: [Int64: Int] = [:]
+    private var random: SeededGenerator
 
     private var work: BundleWork { queue.store.bundleWork }
 
-    init(_ queue: TransferQueue) {
+    /// - Parameter seed: Of the moments at which sources are asked again.
+    package init(_ queue: TransferQueue, seed: UInt64) {
         self.queue = queue
+        random = SeededGenerator(seed: seed)
     }
 
     /// Does what can be done now.
     ///
     /// - Returns: When to look again even if nothing happens; `nil` = only then.
     /// - Throws: `LonghaulError` `storeUnavailable`; another call tries again.
-    mutating func run() throws(LonghaulError) -> Timestamp? {
+    package mutating func run() throws(LonghaulError) -> Timestamp? {
         let open = try work.open(now: queue.now)
         for id in checks.keys where !open.contains(where: { $0.id == id && $0.phase == .checking })
         {
             checks.removeValue(forKey: id)?.end()
         }
+        let current = Set(checks.values.compactMap(\.transfer))
+        try ManifestCheck.forget(
+            try work.leftovers(now: queue.now).filter {
+                let isKept = $0.state == .completed && ManifestCheck.isAnswer($0, in: queue)
+                return !isKept && !current.contains($0.id)
+            }, in: queue)
         for bundle in open {
             do throws(LonghaulError) {
                 try advance(bundle)
@@ -73,8 +88,10 @@ struct BundleSteps {
     }
 
     /// The moment is chosen once for each machine and bundle, so that many machines spread.
-    private func nextCheck(of bundle: StoredBundle) -> Timestamp? {
-        bundle.settings.every.map { queue.now + $0 * Double.random(in: 0.9...1) }
+    private mutating func nextCheck(of bundle: StoredBundle) -> Timestamp? {
+        bundle.settings.every.map {
+            queue.now + $0 * Double.random(in: 0.9...1, using: &random)
+        }
     }
 
     // MARK: - The manifest
@@ -105,7 +122,7 @@ struct BundleSteps {
                 .invalidManifest, "the source has no file that the patterns select")
         }
         try ManifestNames.check(
-            manifest.files, foldsCase: PlacedFile.foldsCase(in: bundle.directory))
+            manifest.files, foldsCase: queue.machine.files.foldsCase(in: bundle.directory))
         var signedBy: String?
         if let key = bundle.settings.signedBy {
             guard let signature = manifest.signature else {
@@ -128,8 +145,9 @@ struct BundleSteps {
         }
         let registry = registries[bundle.id].flatMap { $0.until > queue.now ? $0.access : nil }
         let files = BundlePlaces(
-            bundle, version, queue.store, registry?.credential ?? .source)
+            bundle, version, queue, registry?.credential ?? .source)
         try settle(bundle, version, files)
+        if try isStillLeaving(bundle) { return }
         if bundle.source.kind == .ociImage {
             try renewToken(of: bundle, version)
             let isOver = registries[bundle.id].map { $0.until <= queue.now } ?? true
@@ -145,6 +163,20 @@ struct BundleSteps {
         try fill(bundle, version, files)
         if try work.isUnderWay(version.id) { return }
         try end(bundle, version.id)
+    }
+
+    /// True while transfers of the bundle run that an earlier version or attempt has left: they may
+    /// write to the same places.
+    private mutating func isStillLeaving(
+        _ bundle: StoredBundle
+    ) throws(LonghaulError) -> Bool {
+        for version in try work.unsettled(of: bundle) {
+            try settle(bundle, version, BundlePlaces(bundle, version, queue))
+        }
+        let strays = try work.strays(of: bundle, now: queue.now)
+        let running = strays.filter { $0.state != .cancelled }
+        if !running.isEmpty { _ = try queue.cancel(.ids(running.map(\.id))) }
+        return !strays.isEmpty
     }
 
     /// Records how transfers have ended.
@@ -203,10 +235,16 @@ struct BundleSteps {
         let isLast = file.mismatches + 1 >= fetchesOfWrongFile
         switch transfer.state {
         case .completed:
-            guard let found = PlacedFile.version(at: files.place(of: file)) else {
+            guard let found = queue.machine.files.version(at: files.place(of: file)) else {
                 return .again(file, isWrong: false)
             }
+            // Somebody may have changed it since: it is looked at as any file that is there.
+            let isLate = transfer.finishedAt.map { abs(queue.now - $0) > lateSeconds } ?? true
+            if isLate, file.entry.digest != nil { return .again(file, isWrong: false) }
             if let size = file.entry.size, size != found.size {
+                // What came is the bundle's all the same.
+                var file = file
+                file.stamp = found.text
                 if !isLast { return .again(file, isWrong: true) }
                 return .failed(
                     file,
@@ -264,7 +302,7 @@ struct BundleSteps {
         } catch {
             throw error as? LonghaulError ?? LonghaulError(.internal, "\(error)")
         }
-        try? queue.store.wants.forget(parts.filter { PartFile.discard($0) })
+        try? queue.store.wants.forget(parts.filter { queue.machine.files.discard($0) })
         WakeChannel.poke(queue.directory)
     }
 
@@ -275,7 +313,13 @@ struct BundleSteps {
         else { return }
         roomy.remove(id)
         guard version.isDone else { return try endWithout(version, bundle) }
-        try BundlePlaces(bundle, version, queue.store).finish()
+        let places = BundlePlaces(bundle, version, queue)
+        let changed = try places.changed()
+        if !changed.isEmpty, rechecks[id, default: 0] < mostRechecks {
+            rechecks[id, default: 0] += 1
+            return try queue.store.bundles.markDamaged(changed, of: id, replaces: false)
+        }
+        try places.finish()
         try work.finish(version, of: bundle, now: queue.now)
         asked.remove(id)
         WakeChannel.poke(queue.directory)
@@ -311,8 +355,9 @@ struct BundleSteps {
             ProcessIdentity(pid: pid, startTicks: UInt64(clamping: start)).isAlive
         }
         let kept = bundle.layout == .versions ? bundle.settings.keep : 0
-        for version in unused.dropLast(kept) {
-            try BundlePlaces(present, version, queue.store).deleteFiles(besides: ready)
+        let whole = unused.filter { $0.readyAt != nil }
+        for version in unused.filter({ $0.readyAt == nil }) + whole.dropLast(kept) {
+            try BundlePlaces(present, version, queue).deleteFiles(besides: ready)
             try work.drop(version)
         }
     }

@@ -50,7 +50,8 @@ final class BundleThread: Sendable {
         defer { gone.put([()]) }
         guard let (queue, watch) = opened() else { return }
         state.withLock { $0.watch = watch }
-        var steps = BundleSteps(queue)
+        var seeds = SystemRandom()
+        var steps = BundleSteps(queue, seed: seeds.next())
         while !isStopped {
             var pause = bundleRetrySeconds
             do throws(LonghaulError) {

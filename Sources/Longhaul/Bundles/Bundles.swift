@@ -9,7 +9,7 @@ private let bundleTransfersShown = 16
 
 /// The bundles of a queue: sets of files that are whole, or an error.
 package struct Bundles: Sendable {
-    let queue: TransferQueue
+    package let queue: TransferQueue
     private var store: Store { queue.store }
 
     package init(_ queue: TransferQueue) {
@@ -165,7 +165,7 @@ package struct Bundles: Sendable {
     /// Every file of the version that is ready has its size. Files that have not wait from now on.
     private func isWhole(_ bundle: StoredBundle) throws(LonghaulError) -> Bool {
         guard let ready = bundle.ready else { return false }
-        let places = BundlePlaces(bundle, ready, store)
+        let places = BundlePlaces(bundle, ready, queue)
         var damaged: [Int64] = []
         var files = store.bundles.files(of: ready.id)
         while let file = try files.next() {
@@ -217,42 +217,39 @@ package struct Bundles: Sendable {
     /// - Throws: `LonghaulError` `noSuchBundle`; `conflict` while its transfers do not end;
     ///   `storeUnavailable`.
     package func remove(_ name: String, keepingFiles: Bool) throws(LonghaulError) {
-        let bundle = try store.bundles.find(name)
         try cancel(name)
-        try waitForEnd(of: name)
-        if !keepingFiles {
-            for version in try store.bundles.versions(of: bundle.id) {
-                let places = BundlePlaces(bundle, version, store)
-                try places.deleteFiles(besides: nil)
-                try places.undoFinish()
-            }
-        }
-        try store.bundles.remove(name)
-    }
-
-    private func waitForEnd(of name: String) throws(LonghaulError) {
-        var filter = TransferFilter()
-        filter.session = .session(ofBundle: name)
-        filter.includeAll = true
-        filter.limit = nil
         let end = SystemClock.now().monotonic + bundleRemovalSeconds
         while true {
             if !queue.isEngineRunning { try queue.settle() }
-            let left = try queue.transfers(filter)
-            if left.allSatisfy(\.state.hasEnded) {
-                _ = try queue.remove(left.map(\.id))
-                let spool = PathParts.join(queue.directory, "bundles/")
-                for transfer in left where transfer.path.hasPrefix(spool) {
-                    SpooledFile.remove(transfer.path)
-                }
-                return
-            }
+            if try removeIfEnded(name, keepingFiles: keepingFiles) { return }
             if SystemClock.now().monotonic >= end {
                 throw LonghaulError(
                     .conflict, "the transfers of the bundle \(name) have not ended; try again")
             }
             ThreadSleep.seconds(0.05)
         }
+    }
+
+    /// Forgets a cancelled bundle. `false` = its transfers have not ended.
+    ///
+    /// - Throws: `LonghaulError` `noSuchBundle`, `storeUnavailable`.
+    package func removeIfEnded(_ name: String, keepingFiles: Bool) throws(LonghaulError) -> Bool {
+        let bundle = try store.bundles.find(name)
+        let query = ListQuery(
+            states: Set(TransferState.allCases), session: bundle.session, limit: .max)
+        let left = try store.transfers.list(query, now: queue.now)
+        guard left.allSatisfy(\.state.hasEnded) else { return false }
+        if try queue.isCancelPending(among: left.map(\.id)) { return false }
+        try ManifestCheck.forget(left, in: queue)
+        if !keepingFiles {
+            for version in try store.bundles.versions(of: bundle.id) {
+                let places = BundlePlaces(bundle, version, queue)
+                try places.deleteFiles(besides: nil)
+                try places.undoFinish()
+            }
+        }
+        try store.bundles.remove(name)
+        return true
     }
 
     // MARK: - Files
@@ -285,15 +282,17 @@ package struct Bundles: Sendable {
         guard let version = bundle.ready ?? bundle.target, version.complete > 0 else {
             throw LonghaulError(.conflict, "no version of the bundle \(name) is ready")
         }
-        let places = BundlePlaces(bundle, version, store)
+        let places = BundlePlaces(bundle, version, queue)
         var damaged: [Int64] = []
         var files = store.bundles.files(of: version.id)
         while let file = try files.next() {
             let isIncomplete = file.state == .waiting || file.state == .failed
             let isMissing =
-                isIncomplete && PlacedFile.version(at: places.place(of: file)) == nil
-            guard let problem = isMissing ? .missing : places.problem(of: file, readsAll: true)
-            else { continue }
+                isIncomplete && queue.machine.files.version(at: places.place(of: file)) == nil
+            let found = isMissing ? .missing : places.problem(of: file, readsAll: true)
+            // Nothing proves a file that has neither size nor digest.
+            let isForeign = file.state == .failed && file.error?.code == .destinationExists
+            guard let problem = found ?? (isForeign ? .digest : nil) else { continue }
             damaged.append(file.number)
             try report(BundleProblem(path: file.entry.path, kind: problem))
         }
@@ -350,12 +349,12 @@ extension Bundles {
             let bytes = try TextFile.readStandardInput()
             let directory = PathParts.join(queue.directory, "bundles")
             let incoming = PathParts.join(directory, "list-\(ProcessIdentity.current.pid)")
-            try PlacedFile.write(bytes, to: incoming)
+            try PlacedFile().write(bytes, to: incoming)
             defer { SpooledFile.remove(incoming) }
-            let digest = try PlacedFile.read(incoming, atMost: .max).sha256
+            let digest = try PlacedFile().read(incoming, atMost: .max).sha256
             // The same list is the same source.
             let path = PathParts.join(directory, "list-\(digest).jsonl")
-            try PlacedFile.write(bytes, to: path)
+            try PlacedFile().write(bytes, to: path)
             return path
         } catch {
             throw error.longhaulError()

@@ -9,18 +9,12 @@ struct ManifestCheck {
     private let bundle: StoredBundle
     private var conversation: any ManifestConversation
     /// The transfer of the present request.
-    private var transfer: TransferID?
+    private(set) var transfer: TransferID?
     /// Answers of the check before, by URL: the server is asked whether they are still current.
-    private let kept: [String: Transfer]
+    private var kept: [String: Transfer] = [:]
     /// The answers of this check, which the next one asks about.
     private var answers: Set<TransferID> = []
-    private var lastNumber: Int
     private var mayBeKept = true
-
-    /// Where answers are kept.
-    private static func prefix(of bundle: Int64, in queue: TransferQueue) -> String {
-        PathParts.join(PathParts.join(queue.directory, "bundles"), "\(bundle)-")
-    }
 
     /// - Throws: `LonghaulError` `permission`, `invalidRequest` if the key of the signature cannot
     ///   be read.
@@ -31,12 +25,21 @@ struct ManifestCheck {
         if let key = bundle.settings.signedBy {
             form = SignatureForm(key: try SignatureProgram.key(key))
         }
-        let prefix = Self.prefix(of: bundle.id, in: queue)
-        let known = try queue.answers(below: prefix, session: bundle.session)
-        kept = Dictionary(known.map { ($0.url, $0) }) { $1 }
-        lastNumber = known.compactMap { Int($0.path.dropFirst(prefix.count)) }.max() ?? 0
         conversation = ManifestSources.conversation(
             for: bundle.source, signedBy: form, hasCredential: BundleCredential(bundle).exists)
+        try findAnswers()
+    }
+
+    private mutating func findAnswers() throws(LonghaulError) {
+        let query = ListQuery(states: [.completed], session: bundle.session, limit: .max)
+        for known in try queue.store.transfers.list(query, now: queue.now)
+        where Self.isAnswer(known, in: queue) {
+            var old: Transfer? = known
+            if known.response?.statusCode == 200, kept[known.url].map({ $0.id < known.id }) ?? true {
+                old = kept.updateValue(known, forKey: known.url)
+            }
+            if let old { try Self.forget([old], in: queue) }
+        }
     }
 
     /// Continues as far as it can now. Returns the manifest once it is whole; `nil` = a transfer
@@ -44,7 +47,7 @@ struct ManifestCheck {
     mutating func advance() throws(LonghaulError) -> Manifest? {
         while true {
             if let id = transfer {
-                guard let ended = try queue.transfer(id) else {
+                guard let ended = try queue.store.transfers.find(id, now: queue.now) else {
                     transfer = nil
                     continue
                 }
@@ -54,11 +57,12 @@ struct ManifestCheck {
                 try conversation.judge(answer)
             }
             guard let request = conversation.next() else {
-                try forget(kept.values.filter { !answers.contains($0.id) })
+                let old = kept.values.filter { !answers.contains($0.id) }
+                try Self.forget(old, in: queue)
                 return conversation.manifest
             }
             if let path = request.localPath {
-                try conversation.judge(try Self.read(path, request.maxSize))
+                try conversation.judge(try read(path, request.maxSize))
             } else {
                 transfer = try begin(request)
             }
@@ -72,17 +76,22 @@ struct ManifestCheck {
     }
 
     private mutating func begin(_ request: ManifestRequest) throws(LonghaulError) -> TransferID {
-        lastNumber += 1
-        let path = Self.prefix(of: bundle.id, in: queue) + "\(lastNumber)"
+        // A token is used once.
+        mayBeKept = request.credential != .registryLogin
+        let before = mayBeKept ? kept[request.url] : nil
+        // The next engine goes on with the same request.
+        var hash = StableHash()
+        hash.mix(request.url)
+        let turn = before?.path.hasSuffix(".0") == true ? 1 : 0
+        let name = "\(bundle.id)-\(String(hash.value, radix: 16)).\(turn)"
+        let path = PathParts.join(Self.directory(of: queue), name)
         var wanted = bundle.settings.request(request.url, to: path, session: bundle.session)
         wanted.priority = .high
         wanted.isDiscretionary = false
         wanted.options.headers = wanted.options.headers.overridden(by: request.headers)
         wanted.options.maxSize = request.maxSize
         wanted.options.keepsResponse = true
-        // A token is used once.
-        mayBeKept = request.credential != .registryLogin
-        wanted.options.reuse = mayBeKept && kept[request.url] != nil
+        wanted.options.reuse = before != nil
         wanted.options.deliversErrorPages = true
         try BundleCredential(bundle).apply(request.credential, to: &wanted)
         let outcome = try queue.enqueue([wanted]).first
@@ -98,48 +107,57 @@ struct ManifestCheck {
         let fresh = ended.response.flatMap { $0.statusCode == 304 ? nil : $0 }
         let before = fresh == nil ? kept[ended.url] : nil
         guard ended.state == .completed, let response = fresh ?? before?.response else {
-            try forget([ended])
+            try Self.forget([ended], in: queue)
             throw ended.error
                 ?? LonghaulError(.cancelled, "the request for the list of files was cancelled")
         }
-        var answer = try Self.read(ended.path, ManifestLimits.bytes)
+        var answer = try read(ended.path, ManifestLimits.bytes)
         let isKept = fresh?.statusCode == 200 && mayBeKept
         if let id = isKept ? ended.id : before?.id { answers.insert(id) }
-        if !isKept { try forget([ended]) }
+        if !isKept { try Self.forget([ended], in: queue) }
         answer.status = response.statusCode ?? 200
         answer.headers = response.headers
         answer.url = response.url
         return answer
     }
 
-    private func forget(_ transfers: [Transfer]) throws(LonghaulError) {
-        _ = try queue.remove(transfers.map(\.id))
-        for transfer in transfers { SpooledFile.remove(transfer.path) }
+    private static func directory(of queue: TransferQueue) -> String {
+        PathParts.join(queue.directory, "bundles")
     }
 
-    private static func read(_ path: String, _ most: Int64) throws(LonghaulError) -> ManifestAnswer
+    /// The transfer has brought an answer of a source, not a file of a bundle.
+    static func isAnswer(_ transfer: Transfer, in queue: TransferQueue) -> Bool {
+        transfer.path.hasPrefix(directory(of: queue) + "/")
+    }
+
+    /// Forgets ended transfers of bundles. Answers to checks are deleted; files that came are the
+    /// bundle's.
+    static func forget(
+        _ transfers: [Transfer], in queue: TransferQueue
+    ) throws(LonghaulError) {
+        if transfers.isEmpty { return }
+        let files = queue.machine.files
+        var stamps: [TransferID: String] = [:]
+        for transfer in transfers {
+            if isAnswer(transfer, in: queue) {
+                files.removeSpooled(transfer.path)
+            } else if transfer.state == .completed {
+                stamps[transfer.id] = files.version(at: transfer.path)?.text
+            }
+        }
+        try queue.store.bundleWork.own(stamps)
+        _ = try queue.remove(transfers.map(\.id))
+    }
+
+    private func read(_ path: String, _ most: Int64) throws(LonghaulError) -> ManifestAnswer
     {
         do throws(SystemFailure) {
-            let (bytes, sha256) = try PlacedFile.read(path, atMost: most)
+            let (bytes, sha256) = try queue.machine.files.read(path, atMost: most)
             return ManifestAnswer(
                 status: 200, url: "file://" + path, body: bytes, sha256: sha256)
         } catch {
             throw error.longhaulError()
         }
-    }
-}
-
-extension TransferQueue {
-    /// Completed transfers of a session whose files are below a path.
-    fileprivate func answers(
-        below prefix: String, session: String
-    ) throws(LonghaulError) -> [Transfer] {
-        var filter = TransferFilter()
-        filter.session = session
-        filter.states = [.completed]
-        filter.includeAll = true
-        filter.limit = nil
-        return try transfers(filter).filter { $0.path.hasPrefix(prefix) }
     }
 }
 

@@ -33,7 +33,7 @@ enum SignatureProgram {
         ]
         let commands = signature.commands(files)
         do throws(SystemFailure) {
-            for case (let path, let bytes?) in written { try PlacedFile.write(bytes, to: path) }
+            for case (let path, let bytes?) in written { try PlacedFile().write(bytes, to: path) }
             for command in commands {
                 if let isRight = try isRight(command) {
                     if isRight { return }

@@ -1,5 +1,5 @@
 internal import LonghaulCore
-internal import LonghaulPlatform
+package import LonghaulPlatform
 internal import LonghaulStore
 internal import Synchronization
 
@@ -11,6 +11,8 @@ package struct Machine: Sendable {
     package var bootID: String?
     /// Why a program could not be run now.
     package var obstacle: @Sendable (_ program: String) -> LaunchObstacle?
+    /// The disk, as the work on bundles sees it.
+    package var files: any PlacedFilePort = PlacedFile()
 
     /// - Parameters:
     ///   - now: Called on any thread.

@@ -110,8 +110,8 @@ extension TransferRequest {
 
 extension Checksum {
     fileprivate func isOfFile(at path: String, size: Int64) -> Bool {
-        PlacedFile.version(at: path)?.size == size
-            && (try? PlacedFile.has(self, at: path)) == true
+        PlacedFile().version(at: path)?.size == size
+            && (try? PlacedFile().has(self, at: path)) == true
     }
 }
 

@@ -1,5 +1,5 @@
 public import LonghaulCore
-internal import LonghaulStore
+package import LonghaulStore
 internal import LonghaulPlatform
 
 /// A store of transfers, shared with every other process that opens the same state directory.
@@ -9,7 +9,7 @@ internal import LonghaulPlatform
 public final class TransferQueue: Sendable {
     /// The state directory in use.
     public let directory: String
-    let store: Store
+    package let store: Store
     package let machine: Machine
 
     /// Opens the store, creating it if missing.
@@ -120,7 +120,7 @@ public final class TransferQueue: Sendable {
         let changes = zip(ids, try store.wants.remove(ids, now: now)).map { id, outcome in
             switch outcome {
             case .removed(let parts):
-                gone += parts.filter { PartFile.discard($0) }
+                gone += parts.filter { machine.files.discard($0) }
                 return ChangeOutcome(id: id, error: nil)
             case .refused(let error): return ChangeOutcome(id: id, error: error)
             }

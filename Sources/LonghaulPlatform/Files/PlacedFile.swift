@@ -2,17 +2,84 @@ internal import CLonghaul
 internal import Glibc
 package import LonghaulModel
 
+/// The disk as the work on bundles sees it. The simulation replaces it with a disk that loses
+/// unsynced bytes.
+package protocol PlacedFilePort: Sendable {
+    /// The version of the regular file of this name; links are not followed. `nil` = there is none.
+    func version(at path: String) -> SourceVersion?
+
+    /// Something has this name.
+    func exists(_ path: String) -> Bool
+
+    /// The disk of a directory, which may be missing, does not tell upper from lower case.
+    func foldsCase(in directory: String) -> Bool
+
+    /// Bytes that can be written there; `nil` = unknown.
+    func available(at directory: String) -> Int64?
+
+    /// All bytes of a file and their SHA-256, in hexadecimal.
+    ///
+    /// - Throws: EFBIG for a file that is larger.
+    func read(
+        _ path: String, atMost most: Int64
+    ) throws(SystemFailure) -> (bytes: [UInt8], sha256: String)
+
+    /// The file has these bytes, and was not changed while it was read.
+    func has(_ checksum: Checksum, at path: String) throws(SystemFailure) -> Bool
+
+    /// Makes a durable copy of a file, which shares its blocks where the file system can.
+    ///
+    /// - Returns: `false` if the source is another version, or its bytes have not the digest.
+    func copy(
+        _ source: String, _ stamp: String, to path: String, expecting checksum: Checksum
+    ) throws(SystemFailure) -> Bool
+
+    /// Writes a small file durably; an equal one stays.
+    func write(_ bytes: [UInt8], to path: String) throws(SystemFailure)
+
+    /// Makes a symbolic link, in place of another link of that name, in one step.
+    ///
+    /// - Throws: EEXIST when something else has the name.
+    func link(_ path: String, to target: String) throws(SystemFailure)
+
+    /// Deletes a file that was not changed, and directories above it that are empty then, up to the
+    /// one that stays.
+    ///
+    /// - Parameter stamp: ``SourceVersion/text`` of the file as it was made.
+    func remove(_ path: String, _ stamp: String?, upTo top: String)
+
+    /// Removes a symbolic link.
+    func removeLink(_ path: String, upTo top: String)
+
+    /// Deletes a file that only this store uses; a missing file is no error.
+    func removeSpooled(_ path: String)
+
+    /// Deletes a part file that no transfer uses any more, if it still is that file. Returns
+    /// whether it is certainly gone.
+    func discard(_ part: OrphanedPart) -> Bool
+}
+
 /// Files and links that a bundle puts in place beside its transfers. Each appears under its name
 /// whole and durable, or not at all.
-package enum PlacedFile {
-    /// The version of the regular file of this name; links are not followed. `nil` = there is none.
-    package static func version(at path: String) -> SourceVersion? {
+package struct PlacedFile: PlacedFilePort {
+    package init() {}
+
+    package func version(at path: String) -> SourceVersion? {
         guard FileInspection.kind(at: path) == .file else { return nil }
         return try? SourceFile.version(at: path)
     }
 
-    /// The disk of a directory, which may be missing, does not tell upper from lower case.
-    package static func foldsCase(in directory: String) -> Bool {
+    package func exists(_ path: String) -> Bool { FileInspection.kind(at: path) != nil }
+
+    package func available(at directory: String) -> Int64? {
+        try? DiskSpace.available(at: directory)
+    }
+
+    package func removeSpooled(_ path: String) { SpooledFile.remove(path) }
+
+    package func discard(_ part: OrphanedPart) -> Bool { PartFile.discard(part) }
+
+    package func foldsCase(in directory: String) -> Bool {
         guard let existing = try? DiskSpace.existing(directory) else { return false }
         var random = SystemRandom()
         let name = ".longhaul-case-\(String(random.next(), radix: 36))"
@@ -22,10 +89,7 @@ package enum PlacedFile {
         return FileInspection.kind(at: existing.path(of: name.uppercased())) != nil
     }
 
-    /// All bytes of a file and their SHA-256, in hexadecimal.
-    ///
-    /// - Throws: EFBIG for a file that is larger.
-    package static func read(
+    package func read(
         _ path: String, atMost most: Int64
     ) throws(SystemFailure) -> (bytes: [UInt8], sha256: String) {
         let file = try SourceFile(path)
@@ -37,8 +101,7 @@ package enum PlacedFile {
         return (bytes, digest.hex())
     }
 
-    /// The file has these bytes, and was not changed while it was read.
-    package static func has(
+    package func has(
         _ checksum: Checksum, at path: String
     ) throws(SystemFailure) -> Bool {
         let file = try SourceFile(path)
@@ -48,10 +111,7 @@ package enum PlacedFile {
         return digest.hex() == checksum.hex && file.isUnchanged
     }
 
-    /// Makes a durable copy of a file, which shares its blocks where the file system can.
-    ///
-    /// - Returns: `false` if the source is another version, or its bytes have not the digest.
-    package static func copy(
+    package func copy(
         _ source: String, _ stamp: String, to path: String, expecting checksum: Checksum
     ) throws(SystemFailure) -> Bool {
         guard version(at: source)?.text == stamp, let (parent, name) = PathParts.split(path) else {
@@ -85,8 +145,7 @@ package enum PlacedFile {
         }
     }
 
-    /// Writes a small file durably; an equal one stays.
-    package static func write(_ bytes: [UInt8], to path: String) throws(SystemFailure) {
+    package func write(_ bytes: [UInt8], to path: String) throws(SystemFailure) {
         if (try? TextFile.readInput(path)) == bytes { return }
         guard let (parent, name) = PathParts.split(path) else {
             throw SystemFailure(operation: "open", path: path, errno: EINVAL)
@@ -110,10 +169,7 @@ package enum PlacedFile {
         }
     }
 
-    /// Makes a symbolic link, in place of another link of that name, in one step.
-    ///
-    /// - Throws: EEXIST when something else has the name.
-    package static func link(_ path: String, to target: String) throws(SystemFailure) {
+    package func link(_ path: String, to target: String) throws(SystemFailure) {
         guard let (parent, name) = PathParts.split(path) else {
             throw SystemFailure(operation: "link", path: path, errno: EINVAL)
         }
@@ -134,18 +190,14 @@ package enum PlacedFile {
         try directory.sync()
     }
 
-    private static func linkTarget(_ path: String) -> String? {
+    private func linkTarget(_ path: String) -> String? {
         var target = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
         let count = readlink(path, &target, target.count - 1)
         guard count >= 0 else { return nil }
         return String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Deletes a file that was not changed, and directories above it that are empty then, up to the
-    /// one that stays.
-    ///
-    /// - Parameter stamp: ``SourceVersion/text`` of the file as it was made.
-    package static func remove(_ path: String, _ stamp: String?, upTo top: String) {
+    package func remove(_ path: String, _ stamp: String?, upTo top: String) {
         if let found = version(at: path) {
             guard found.text == stamp, unlink(path) == 0 else { return }
         } else if FileInspection.kind(at: path) != nil {
@@ -154,14 +206,13 @@ package enum PlacedFile {
         removeEmptyDirectories(above: path, upTo: top)
     }
 
-    /// Removes a symbolic link.
-    package static func removeLink(_ path: String, upTo top: String) {
+    package func removeLink(_ path: String, upTo top: String) {
         guard FileInspection.kind(at: path) == .link else { return }
         _ = unlink(path)
         removeEmptyDirectories(above: path, upTo: top)
     }
 
-    private static func removeEmptyDirectories(above path: String, upTo top: String) {
+    private func removeEmptyDirectories(above path: String, upTo top: String) {
         var directory = PathParts.split(path)?.directory
         while let name = directory, name.utf8.count > top.utf8.count, name.hasPrefix(top + "/") {
             if rmdir(name) < 0 { return }
@@ -169,7 +220,7 @@ package enum PlacedFile {
         }
     }
 
-    private static var temporaryName: String {
+    private var temporaryName: String {
         var random = SystemRandom()
         return ".\(String(random.next(), radix: 36)).longhaul-new"
     }

@@ -137,6 +137,15 @@ struct BundleFileRows: ConnectionRows {
             Self.next, version, number, limit, bundle, sharesAll, read: Self.read)
     }
 
+    /// A file of the version is there, or may be.
+    func hasBegun(_ version: Int64) throws -> Bool {
+        try connection.value(
+            """
+            SELECT 1 FROM bundleFile WHERE version = ?1 \
+            AND (stamp IS NOT NULL OR transfer IS NOT NULL) LIMIT 1
+            """, version) ?? false
+    }
+
     func isAnyWaiting(of version: Int64) throws -> Bool {
         try connection.value(
             """
@@ -167,11 +176,10 @@ struct BundleFileRows: ConnectionRows {
         try connection.run("UPDATE bundleVersion SET failed = 0 WHERE id = ?1", version)
     }
 
-    /// Files whose transfers were given up wait again.
+    /// Files whose transfers were given up wait again. The transfers stay named: one may yet
+    /// complete, and its file is the bundle's.
     func resetRecorded(of version: Int64) throws {
         try connection.run(
-            """
-            UPDATE bundleFile SET state = 0, transfer = NULL WHERE version = ?1 AND state = 1
-            """, version)
+            "UPDATE bundleFile SET state = 0 WHERE version = ?1 AND state = 1", version)
     }
 }

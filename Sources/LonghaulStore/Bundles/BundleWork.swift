@@ -77,7 +77,10 @@ package struct BundleWork {
             if target?.name != manifest.version || target?.files != manifest.files.count
                 || target?.signedBy != signedBy || target?.selection != selection
             {
-                if let old = target, old.id != known.ready?.id {
+                // Its files serve the new version, and are deleted once that one is ready.
+                if let old = target, old.id != known.ready?.id,
+                    try !BundleFileRows(connection).hasBegun(old.id)
+                {
                     try BundleRows(connection).drop(version: old.id)
                 }
                 target = try insert(manifest, facts, signedBy, selection, of: bundle, connection)
@@ -156,6 +159,72 @@ package struct BundleWork {
         }
     }
 
+    /// Transfers of bundles that have ended, and that no file waits for: cancelled ones, and the
+    /// checks of an engine that has ended.
+    package func leftovers(now: Timestamp) throws(LonghaulError) -> [Transfer] {
+        try store.snapshot { connection in
+            let ids: [TransferID] = try connection.values(
+                """
+                SELECT t.id FROM bundle b JOIN session s ON s.name = 'bundle:' || b.name \
+                JOIN transfer t INDEXED BY transferEnded ON t.sessionID = s.id \
+                WHERE t.ended = 1 AND t.rearm = t.rearmed AND NOT EXISTS (SELECT 1 \
+                FROM bundleVersion v JOIN bundleFile f INDEXED BY bundleFileRecorded \
+                ON f.version = v.id WHERE v.bundle = b.id AND f.state = 1 AND f.transfer = t.id)
+                """)
+            return try ids.compactMap { try TransferRows(connection).transfer($0, now: now) }
+        }
+    }
+
+    /// Records the files of completed transfers as the bundle's, whether or not they are still
+    /// waited for.
+    ///
+    /// - Parameter stamps: ``SourceVersion/text`` of each.
+    package func own(_ stamps: [TransferID: String]) throws(LonghaulError) {
+        if stamps.isEmpty { return }
+        try store.write(.durable) { connection in
+            let rows = try connection.all(
+                """
+                SELECT version, number, transfer FROM bundleFile \
+                WHERE state IN (0, 1) AND transfer IS NOT NULL
+                """
+            ) { ($0[0] as Int64, $0[1] as Int64, $0[2] as TransferID) }
+            for (version, number, transfer) in rows {
+                guard let stamp = stamps[transfer] else { continue }
+                try connection.run(
+                    "UPDATE bundleFile SET stamp = ?3 WHERE version = ?1 AND number = ?2",
+                    version, number, stamp)
+            }
+        }
+    }
+
+    /// Live transfers of a bundle that its version to be fetched does not wait for.
+    package func strays(
+        of bundle: StoredBundle, now: Timestamp
+    ) throws(LonghaulError) -> [Transfer] {
+        try store.snapshot { connection in
+            let ids: [TransferID] = try connection.values(
+                """
+                SELECT t.id FROM session s JOIN transfer t INDEXED BY transferLive \
+                ON t.sessionID = s.id WHERE s.name = ?1 AND t.ended = 0 AND NOT EXISTS (\
+                SELECT 1 FROM bundleFile f INDEXED BY bundleFileRecorded \
+                WHERE f.version = ?2 AND f.state = 1 AND f.transfer = t.id)
+                """, bundle.session, bundle.target?.id)
+            return try ids.compactMap { try TransferRows(connection).transfer($0, now: now) }
+        }
+    }
+
+    /// Versions that were to be fetched before, and whose transfers have not all ended.
+    package func unsettled(
+        of bundle: StoredBundle
+    ) throws(LonghaulError) -> [BundleVersion] {
+        try store.snapshot { connection in
+            try BundleRows(connection).versions(of: bundle.id).filter {
+                try $0.id != bundle.target?.id
+                    && BundleFileRows(connection).recordedCount(of: $0.id) > 0
+            }
+        }
+    }
+
     /// The next files that wait.
     ///
     /// - Parameters:
@@ -203,13 +272,19 @@ package struct BundleWork {
         }
     }
 
-    /// The complete file of that path in the version that is ready: one of ours, that a newer
-    /// version may replace.
-    package func present(
-        _ path: String, of bundle: StoredBundle
-    ) throws(LonghaulError) -> BundleFile? {
-        guard let ready = bundle.ready else { return nil }
-        return try store.access { try BundleFileRows($0).file(path, of: ready.id) }
+    /// A version of the bundle has left this file: a newer version may replace it.
+    ///
+    /// - Parameter stamp: ``SourceVersion/text`` of the file.
+    package func hasLeft(
+        _ path: String, _ stamp: String, of bundle: StoredBundle
+    ) throws(LonghaulError) -> Bool {
+        try store.access {
+            try $0.value(
+                """
+                SELECT 1 FROM bundleVersion v JOIN bundleFile f INDEXED BY bundleFilePath \
+                ON f.version = v.id WHERE v.bundle = ?1 AND f.path = ?2 AND f.stamp = ?3 LIMIT 1
+                """, bundle.id, path, stamp) ?? false
+        }
     }
 
     /// A change of one file.
@@ -255,9 +330,9 @@ package struct BundleWork {
                 case .again(let file, let isWrong):
                     try connection.run(
                         """
-                        UPDATE bundleFile SET state = 0, transfer = NULL, \
+                        UPDATE bundleFile SET state = 0, transfer = NULL, stamp = ?4, \
                         mismatches = mismatches + ?3 WHERE version = ?1 AND number = ?2
-                        """, version, file.number, isWrong)
+                        """, version, file.number, isWrong, file.stamp)
                 case .unproved(let file):
                     try connection.run(
                         """
@@ -269,9 +344,9 @@ package struct BundleWork {
                 case .failed(let file, let error):
                     try connection.run(
                         """
-                        UPDATE bundleFile SET state = 3, transfer = NULL, error = ?3 \
-                        WHERE version = ?1 AND number = ?2
-                        """, version, file.number, StoredJSON.encode(error))
+                        UPDATE bundleFile SET state = 3, transfer = NULL, error = ?3, \
+                        stamp = ?4 WHERE version = ?1 AND number = ?2
+                        """, version, file.number, StoredJSON.encode(error), file.stamp)
                     try connection.run(
                         "UPDATE bundleVersion SET failed = failed + 1 WHERE id = ?1", version)
                 case .fetch(let file, let new):

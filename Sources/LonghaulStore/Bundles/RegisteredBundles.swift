@@ -203,10 +203,10 @@ package struct RegisteredBundles {
             for number in numbers {
                 try connection.run(
                     """
-                    UPDATE bundleVersion SET complete = complete - 1, bytesComplete = \
-                    bytesComplete - coalesce((SELECT size FROM bundleFile \
-                    WHERE version = ?1 AND number = ?2), 0) WHERE id = ?1 AND EXISTS (SELECT 1 \
-                    FROM bundleFile WHERE version = ?1 AND number = ?2 AND state = 2)
+                    UPDATE bundleVersion SET complete = complete - (f.state = 2), \
+                    failed = failed - (f.state = 3), \
+                    bytesComplete = bytesComplete - iif(f.state = 2, f.size, 0) \
+                    FROM bundleFile f WHERE id = ?1 AND f.version = ?1 AND f.number = ?2
                     """, version, number)
                 try connection.run(
                     """
