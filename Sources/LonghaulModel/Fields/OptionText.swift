@@ -169,7 +169,7 @@ package enum OptionText {
     private static func shown(refused url: String) -> String {
         guard let at = url.utf8.lastIndex(of: UInt8(ascii: "@")) else { return Redaction.url(url) }
         var start = url.startIndex
-        if let colon = url.firstRange(of: "://"), colon.upperBound <= at,
+        if let colon = url.utf8.firstRange(of: "://".utf8), colon.upperBound <= at,
             url[..<colon.lowerBound].utf8.allSatisfy({ $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A })
         {
             start = colon.upperBound

@@ -50,8 +50,12 @@ package enum Redaction {
         case "location", "content-location": return url(value)
         // URLs in the field may be relative (RFC 8288 §3).
         case "link":
-            return value.split(separator: "<", omittingEmptySubsequences: false).map { piece in
-                guard let end = piece.firstIndex(of: ">") else { return text(String(piece)) }
+            let pieces = value.utf8.split(
+                separator: UInt8(ascii: "<"), omittingEmptySubsequences: false)
+            return pieces.map(Substring.init).map { piece in
+                guard let end = piece.utf8.firstIndex(of: UInt8(ascii: ">")) else {
+                    return text(String(piece))
+                }
                 return url(String(piece[..<end])) + piece[end...]
             }.joined(separator: "<")
         default: return text(value)

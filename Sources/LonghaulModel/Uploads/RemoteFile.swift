@@ -22,12 +22,12 @@ package struct RemoteFile: Hashable, Sendable {
         } else {
             return nil
         }
-        guard let mark = url.firstRange(of: "://") else { return nil }
-        let rest = url[mark.upperBound...]
-        let slash = rest.firstIndex(of: "/") ?? rest.endIndex
-        let end = rest[slash...].firstIndex(of: "#") ?? rest.endIndex
+        guard let mark = url.utf8.firstRange(of: "://".utf8) else { return nil }
+        let rest = url.utf8[mark.upperBound...]
+        let slash = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+        let end = rest[slash...].firstIndex(of: UInt8(ascii: "#")) ?? rest.endIndex
         site = String(url[..<slash])
-        let path = PercentEncoding.decode(String(rest[slash..<end]))
+        let path = PercentEncoding.decode(String(url[slash..<end]))
         let split = (path.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1
         directory = String(decoding: path[..<split], as: UTF8.self)
         name = String(decoding: path[split...], as: UTF8.self)
@@ -44,7 +44,7 @@ package struct RemoteFile: Hashable, Sendable {
         }
         if path.unicodeScalars.contains("\u{FFFD}") { return "the URL's path is no UTF-8" }
         // libcurl would cut the name there (RFC 1738 §3.2.2).
-        if way == .ftp, path.firstRange(of: ";type=") != nil {
+        if way == .ftp, path.utf8.firstRange(of: ";type=".utf8) != nil {
             return "files are sent as they are; leave ;type= out"
         }
         return nil

@@ -26,19 +26,19 @@ package enum UploadAddress {
     static func withUser(of url: String, _ address: String) -> String {
         guard let own = try? URLParts(url), let user = own.userInfo,
             let parts = try? URLParts(address), parts.userInfo == nil, parts.origin == own.origin,
-            let mark = address.firstRange(of: "://")
+            let mark = address.utf8.firstRange(of: "://".utf8)
         else { return address }
         return address[..<mark.upperBound] + user + "@" + address[mark.upperBound...]
     }
 
     private static func absolute(_ text: String, _ base: URLParts) -> String {
         let prefix = "\(base.scheme.rawValue)://\(authority(of: base))"
-        if text.firstRange(of: "://").map({ hasScheme(text[..<$0.lowerBound]) }) ?? false {
+        if let mark = text.utf8.firstRange(of: "://".utf8), hasScheme(text[..<mark.lowerBound]) {
             return text
         }
-        if text.hasPrefix("//") { return "\(base.scheme.rawValue):\(text)" }
-        if text.hasPrefix("/") { return prefix + text }
-        if text.hasPrefix("?") { return prefix + base.path + text }
+        if text.utf8.starts(with: "//".utf8) { return "\(base.scheme.rawValue):\(text)" }
+        if text.utf8.first == UInt8(ascii: "/") { return prefix + text }
+        if text.utf8.first == UInt8(ascii: "?") { return prefix + base.path + text }
         let path = base.path
         let directory = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) }
         return prefix + (directory ?? "/") + text
@@ -48,13 +48,15 @@ package enum UploadAddress {
         !text.isEmpty && text.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || $0 == 0x2B }
     }
 
-    /// Host and port as written, without user information.
+    /// Host and port as written, without user information. By the byte: a slash with a combining
+    /// mark after it is another character, and what follows would be taken for the host.
     private static func authority(of base: URLParts) -> Substring {
-        guard let mark = base.url.firstRange(of: "://") else { return "" }
-        let rest = base.url[mark.upperBound...]
-        let end = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
-        let authority = rest[..<end]
-        guard let at = authority.lastIndex(of: "@") else { return authority }
-        return authority[authority.index(after: at)...]
+        guard let mark = base.url.utf8.firstRange(of: "://".utf8) else { return "" }
+        let rest = base.url.utf8[mark.upperBound...]
+        let authority = rest.prefix { !"/?#".utf8.contains($0) }
+        guard let at = authority.lastIndex(of: UInt8(ascii: "@")) else {
+            return Substring(authority)
+        }
+        return Substring(authority[authority.index(after: at)...])
     }
 }

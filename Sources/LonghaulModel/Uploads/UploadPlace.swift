@@ -36,8 +36,8 @@ package enum UploadPlace {
     package static func isDirectory(_ url: String) -> Bool { appending("-", to: url) != url }
 
     private static func appending(_ encoded: String, to url: String) -> String {
-        guard let mark = url.firstRange(of: "://") else { return url }
-        let rest = url[mark.upperBound...].utf8
+        guard let mark = url.utf8.firstRange(of: "://".utf8) else { return url }
+        let rest = url.utf8[mark.upperBound...]
         // A query is of HTTP alone; in the key of an object both characters may stand.
         let ends: String =
             if url.beginsIgnoringCase(with: "http") {

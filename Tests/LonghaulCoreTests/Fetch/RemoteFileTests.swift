@@ -53,6 +53,7 @@ import Testing
         ("ftp://h/d/", "directory"), ("ftp://h", "directory"), ("sftp://h/a/..", "directory"),
         ("ftp://h/a%0D%0ADELE%20b", "control"), ("sftp://h/%ff", "UTF-8"),
         ("ftp://h/a;type=a", ";type="), ("ftp://h/%2Fetc/a", nil), ("sftp://h/~/a", nil),
+        ("ftp://h/a;type=\u{301}", ";type="), ("sftp://h/\u{301}a", nil),
     ])
     func placesThatAreNone(_ url: String, _ word: String?) throws {
         let problem = try #require(RemoteFile(url)).problem

@@ -19,6 +19,8 @@ import Testing
             ("https://u:p@h/f/", "HTTP://h/r/1", "https://h/r/1"),
             ("https://h/f/", "http://g/r/1", nil), ("https://h/f/", "http://h.g/r/1", nil),
             ("https://h/f/", "ftp://h/r/1", nil), ("https://h/f/", "", nil),
+            // The slash before a combining mark is one.
+            ("https://h/\u{301}@g/f/", "/r/1", "https://h/r/1"),
         ] as [(String, String, String?)])
     func itIsResolved(_ asked: String, _ location: String, _ address: String?) {
         #expect(UploadAddress.resolve(location, at: asked) == address)
