@@ -31,9 +31,7 @@ struct BundleCredential {
         switch bundle.settings.secret {
         case .token(let token): return token
         case .tokenFile(let path):
-            let text = try read(path).map { String(decoding: $0, as: UTF8.self) }
-            let token = text?.split(separator: "\n").first.map { String($0.trimmingBlanks) }
-            return token.flatMap { $0.isEmpty ? nil : $0 }
+            return try read(path).flatMap { BundleCredential.token(in: $0) }
         case .logins, nil: return nil
         }
     }
@@ -58,6 +56,13 @@ struct BundleCredential {
 }
 
 extension BundleCredential {
+    /// The first line that is not empty; `nil` = there is none. By the byte: Swift takes the CRLF
+    /// of other systems for one character, and a line break in a field would begin another.
+    static func token(in file: [UInt8]) -> String? {
+        file.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }.lazy
+            .map { String(decoding: $0, as: UTF8.self).trimmingBlanks }.first { !$0.isEmpty }
+    }
+
     /// The value of the field `Authorization` (RFC 6750 §2.1).
     static func bearer(_ token: String) -> String { ["Bearer", token].joined(separator: " ") }
 }

@@ -9,7 +9,7 @@ package enum SignatureForm: String, Hashable, Codable, Sendable {
     /// - Parameter key: The file with the public key.
     package init(key: [UInt8]) {
         let start = String(decoding: key.prefix(200), as: UTF8.self)
-        let first = start.split(separator: "\n", maxSplits: 1).first ?? ""
+        let first = start.byteLines.first { !$0.isEmpty } ?? ""
         if first.firstRange(of: "minisign") != nil {
             self = .minisign
         } else if first.hasPrefix("untrusted comment:") {

@@ -76,6 +76,7 @@ import Testing
     @Test(arguments: [
         ("untrusted comment: minisign public key 12\nRWQ\n", SignatureForm.minisign),
         ("RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3\n", .minisign),
+        ("RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3\r\n", .minisign),
         ("untrusted comment: openbsd 7.2 base public key\nRWQ\n", .signify),
         ("-----BEGIN PGP PUBLIC KEY BLOCK-----\n", .openPGP), ("\u{99}\u{1}", .openPGP),
     ])
