@@ -42,8 +42,8 @@ let serviceLifecycle = product(
     "ServiceLifecycle", "swift-service-lifecycle", for: ["Command", "ServiceLifecycle"])
 let httpTypes = product("HTTPTypes", "swift-http-types", for: ["Command", "HTTPTypes"])
 
-/// A package from the oldest version that has what is used here: a newer one does not resolve beside
-/// an embedder's own package that needs an older one.
+/// A package from the oldest version that has what is used here: a newer one does not resolve
+/// beside an embedder's own package that needs an older one.
 func from(_ address: String, _ oldest: Version) -> Package.Dependency {
     let url = "https://github.com/\(address)"
     return lowest ? .package(url: url, exact: oldest) : .package(url: url, from: oldest)
@@ -52,6 +52,12 @@ func from(_ address: String, _ oldest: Version) -> Package.Dependency {
 func nio(_ names: String...) -> [Target.Dependency] {
     names.map { product($0, "swift-nio", for: ["Command"]) }
 }
+
+let fuzzed: [Target.Dependency] =
+    [
+        "LonghaulModel", "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport",
+        "Longhaul", "LonghaulServe", "CLonghaul",
+    ] + nio("NIOCore", "NIOHTTP1")
 
 let package = Package(
     name: "longhaul",
@@ -99,8 +105,8 @@ let package = Package(
         .target(name: "CSystemd", dependencies: ["CDelayLoad"]),
         .target(name: "CLonghaul", dependencies: ["CLibcurl"]),
 
-        // Values and decisions. Store, Platform and Transport need the values alone, so that they are
-        // compiled beside the decisions.
+        // Values and decisions. Store, Platform and Transport need the values alone, so that they
+        // are compiled beside the decisions.
         module("LonghaulModel", []),
         module("LonghaulCore", ["LonghaulModel"]),
         module("LonghaulStore", ["LonghaulModel", "CSQLite"]),
@@ -224,19 +230,34 @@ let package = Package(
                 "LonghaulServe", "longhaul-serve", "longhaul-aria2c", "LonghaulCLI", "Longhaul",
                 "LonghaulTestSupport",
             ] + nio("NIOPosix", "NIOHTTP1")),
+        // The properties of what reads the texts of others, over their corpus. The fuzzer is made
+        // of the same sources, see below.
+        .testTarget(
+            name: "LonghaulFuzzTests", dependencies: fuzzed + ["LonghaulTestValues"],
+            exclude: ["Fuzz.swift"],
+            swiftSettings: settings),
         tests("TidyTests", []),
     ],
     swiftLanguageModes: [.v6]
 )
 
 // LONGHAUL_TARGETS names targets, with spaces between them: these and what they are built from are
-// declared then, so that nothing else is fetched or compiled (scripts/longhaul, scripts/test --quick).
+// declared then, so that nothing else is fetched or compiled (scripts/longhaul, scripts/test
+// --quick).
 if let names = Context.environment["LONGHAUL_TARGETS"] {
     declareOnly(Set(names.split(separator: " ").map(String.init)))
 }
 
 @MainActor
 func declareOnly(_ wanted: Set<String>) {
+    // Links where the compiler is told to link libFuzzer, too (scripts/fuzz).
+    if wanted.contains("LonghaulFuzz") {
+        package.targets.removeAll { $0.name == "LonghaulFuzzTests" }
+        package.targets.append(
+            .executableTarget(
+                name: "LonghaulFuzz", dependencies: fuzzed, path: "Tests/LonghaulFuzzTests",
+                exclude: ["CorpusTests.swift"], swiftSettings: settings))
+    }
     var targets = wanted
     var packages: Set<String> = []
     var unread = Array(wanted)
