@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <linux/btrfs.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
@@ -451,4 +452,45 @@ int lh_spawn_detached(
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return failure ? -failure : (int)pid;
+}
+
+// MARK: File systems
+
+int lh_file_system_label(int descriptor, char label[256]) {
+    return answer(ioctl(descriptor, FS_IOC_GETFSLABEL, label));
+}
+
+int lh_file_system_uuid(int descriptor, unsigned char uuid[16]) {
+    // FS_IOC_GETFSUUID of Linux 6.9, which older headers do not have.
+    struct {
+        unsigned char length, bytes[16];
+    } found = {0};
+    if (ioctl(descriptor, _IOR(0x15, 0, typeof(found)), &found) < 0) {
+        // Btrfs has its own call.
+        struct btrfs_ioctl_fs_info_args info = {0};
+        if (ioctl(descriptor, BTRFS_IOC_FS_INFO, &info) < 0) return -errno;
+        memcpy(uuid, info.fsid, sizeof found.bytes);
+        return 0;
+    }
+    if (found.length != sizeof found.bytes) return -ENODATA;
+    memcpy(uuid, found.bytes, sizeof found.bytes);
+    return 0;
+}
+
+int lh_has_writer(int descriptor) {
+    // Should a writer come while the lease is held, the kernel lets it wait for a moment and sends
+    // this signal in place of SIGIO, which would end the process.
+    if (fcntl(descriptor, F_SETSIG, SIGURG) < 0) return -errno;
+    if (fcntl(descriptor, F_SETLEASE, F_RDLCK) < 0) return errno == EAGAIN ? 1 : -errno;
+    fcntl(descriptor, F_SETLEASE, F_UNLCK);
+    return 0;
+}
+
+int lh_is_remote(const char *path) {
+    enum { nfs = 0x6969, smb = 0x517B, smb2 = 0xFE534D42, cifs = 0xFF534D42, ceph = 0x00C36400 };
+    struct statfs system;
+    if (statfs(path, &system) < 0) return -errno;
+    unsigned type = (unsigned)system.f_type;
+    return type == nfs || type == smb || type == (unsigned)smb2 || type == (unsigned)cifs
+        || type == ceph || type == FUSE_SUPER_MAGIC || type == V9FS_MAGIC;
 }

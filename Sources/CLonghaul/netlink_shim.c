@@ -6,6 +6,7 @@
 #include <linux/if_addr.h>
 #include <linux/if_arp.h>
 #include <linux/if_link.h>
+#include <linux/neighbour.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -88,9 +89,19 @@ int lh_route_watch_take(int descriptor) {
 
 // MARK: state
 
+// A neighbour that is looked for.
+typedef struct neighbour {
+    int link;
+    size_t size;
+    const unsigned char *address;
+    unsigned char *hardware;
+    int found;  // bytes of the hardware address
+} neighbour;
+
 typedef struct tables {
     lh_network *network;
     size_t link_capacity, address_capacity, route_capacity;
+    neighbour *neighbour;
 } tables;
 
 static void take_link(tables *tables, const struct nlmsghdr *message) {
@@ -163,8 +174,34 @@ static void take_route(tables *tables, const struct nlmsghdr *message) {
         network->routes[network->route_count++] = route;
 }
 
+static void take_neighbour(neighbour *wanted, const struct nlmsghdr *message) {
+    const struct ndmsg *info = NLMSG_DATA(message);
+    if (!wanted || info->ndm_ifindex != wanted->link
+        || (info->ndm_state & (NUD_INCOMPLETE | NUD_FAILED | NUD_NOARP)))
+        return;
+    const struct rtattr *hardware = 0;
+    int is_it = 0;
+    int length = (int)(message->nlmsg_len - NLMSG_LENGTH(sizeof *info));
+    struct rtattr *field = (struct rtattr *)((char *)info + NLMSG_ALIGN(sizeof *info));
+    for (; RTA_OK(field, length); field = RTA_NEXT(field, length)) {
+        if (field->rta_type == NDA_DST)
+            is_it = RTA_PAYLOAD(field) == wanted->size
+                && memcmp(RTA_DATA(field), wanted->address, wanted->size) == 0;
+        else if (field->rta_type == NDA_LLADDR && RTA_PAYLOAD(field) <= lh_hardware_bytes)
+            hardware = field;
+    }
+    if (!is_it || !hardware)
+        return;
+    wanted->found = (int)RTA_PAYLOAD(hardware);
+    memcpy(wanted->hardware, RTA_DATA(hardware), RTA_PAYLOAD(hardware));
+}
+
 static void take(tables *tables, const struct nlmsghdr *message) {
     switch (message->nlmsg_type) {
+    case RTM_NEWNEIGH:
+        if (message->nlmsg_len >= NLMSG_LENGTH(sizeof(struct ndmsg)))
+            take_neighbour(tables->neighbour, message);
+        break;
     case RTM_NEWLINK:
         if (message->nlmsg_len >= NLMSG_LENGTH(sizeof(struct ifinfomsg)))
             take_link(tables, message);
@@ -288,10 +325,7 @@ static int read_all(int descriptor, tables *tables) {
     return answer;
 }
 
-int lh_route_read(lh_network *network) {
-    tables tables = {
-        .network = network, .link_capacity = network->link_count,
-        .address_capacity = network->address_count, .route_capacity = network->route_count};
+static int question_socket(void) {
     int descriptor = netlink_socket(NETLINK_ROUTE, 0, 0);
     if (descriptor < 0)
         return descriptor;
@@ -300,6 +334,52 @@ int lh_route_read(lh_network *network) {
     setsockopt(descriptor, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &one, sizeof one);
     struct timeval patience = {.tv_sec = 1};
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    return descriptor;
+}
+
+int lh_neighbour_read(
+    int link, int is_ipv6, const unsigned char *address, unsigned char *hardware) {
+    neighbour wanted = {
+        .link = link, .size = is_ipv6 ? 16 : 4, .address = address, .hardware = hardware};
+    tables tables = {.neighbour = &wanted};
+    int descriptor = question_socket();
+    if (descriptor < 0)
+        return descriptor;
+    DUMP(neighbours, ndmsg, RTM_GETNEIGH, .ndm_family = is_ipv6 ? AF_INET6 : AF_INET);
+    int answer = -EINTR;
+    for (int attempt = 0; answer == -EINTR && attempt < attempts_max; attempt++)
+        answer = dump(descriptor, &neighbours, sizeof neighbours, &tables);
+    close(descriptor);
+    return answer < 0 ? answer : wanted.found;
+}
+
+void lh_neighbour_ask(int link, int is_ipv6, const unsigned char *address) {
+    enum { discard_port = 9 };
+    struct sockaddr_in ipv4 = {.sin_family = AF_INET, .sin_port = htons(discard_port)};
+    struct sockaddr_in6 ipv6 = {
+        .sin6_family = AF_INET6, .sin6_port = htons(discard_port),
+        .sin6_scope_id = (uint32_t)link};
+    memcpy(&ipv4.sin_addr, address, sizeof ipv4.sin_addr);
+    if (is_ipv6)
+        memcpy(&ipv6.sin6_addr, address, sizeof ipv6.sin6_addr);
+    int descriptor = socket(
+        is_ipv6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor < 0)
+        return;
+    if (is_ipv6)
+        sendto(descriptor, "", 0, 0, (struct sockaddr *)&ipv6, sizeof ipv6);
+    else
+        sendto(descriptor, "", 0, 0, (struct sockaddr *)&ipv4, sizeof ipv4);
+    close(descriptor);
+}
+
+int lh_route_read(lh_network *network) {
+    tables tables = {
+        .network = network, .link_capacity = network->link_count,
+        .address_capacity = network->address_count, .route_capacity = network->route_count};
+    int descriptor = question_socket();
+    if (descriptor < 0)
+        return descriptor;
     int answer = -EINTR;
     for (int attempt = 0; answer == -EINTR && attempt < attempts_max; attempt++)
         answer = read_all(descriptor, &tables);

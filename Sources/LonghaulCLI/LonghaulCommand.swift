@@ -55,8 +55,8 @@ struct LonghaulCommand: ParsableCommand {
             .init(
                 name: "Engine",
                 subcommands: [
-                    Run.self, Daemon.self, Serve.self, ConditionsCommand.self, Doctor.self,
-                    Install.self, Uninstall.self, Completion.self,
+                    Run.self, Daemon.self, Serve.self, ConditionsCommand.self,
+                    NetworkCommand.self, Doctor.self, Install.self, Uninstall.self, Completion.self,
                 ]),
         ])
 

@@ -152,7 +152,7 @@ private struct SilentMachine: ConditionsPort {
 
     func guardIdleness(_ isWanted: Bool) {}
     func keepAwake(_ isWanted: Bool) {}
-    func follow(_ triggers: TriggerSet) {}
+    func follow(_ triggers: Set<TaskTrigger>) {}
 
     func watch(_ interest: ConditionNeeds) -> Conditions { Conditions() }
 

@@ -125,8 +125,8 @@ import Testing
         request.expectedBytes = 13
         var schedule = StoredSchedule(
             request, usesNetwork: false, begin: .start, deadline: .start, waitsForTransfers: false)
-        schedule.requested = EligibilityKey(stored: 2, windows: nil)
-        schedule.eligibility = EligibilityKey(stored: 4, windows: nil)
+        schedule.requested = EligibilityKey(stored: 2, terms: nil)
+        schedule.eligibility = EligibilityKey(stored: 4, terms: nil)
         schedule.waiver = PreferenceExpiry(
             checkAt: Timestamp(milliseconds: 18), by: Timestamp(milliseconds: 19))
         let new =
@@ -233,7 +233,7 @@ import Testing
         #expect(!work.isRearmPending && !work.isUnreadable && work.origin == "o7")
         #expect(request.url == "u15" && work.path == "/d16" && request.session == "s6")
         #expect(request.priority == .high && request.isDiscretionary)
-        #expect(work.eligibility == EligibilityKey(stored: 0, windows: nil))
+        #expect(work.eligibility == EligibilityKey(stored: 0, terms: nil))
         #expect(request.deadline == .at(Timestamp(milliseconds: 12)))
         #expect(request.expectedBytes == 14 && work.identityKey == 9 && work.partSuffix == 33)
         #expect(work.fetchID?.rawValue == 31 && work.sharedFetch?.rawValue == 32)
@@ -313,7 +313,7 @@ import Testing
         let row = try #require(head.rows.first)
         #expect(row.id.rawValue == 1 && row.originID == 7 && row.sessionID == 6 && row.place == 1)
         #expect(row.origin == "o7" && row.priority == .high && row.bytesLeft == 1)
-        #expect(row.eligibility == EligibilityKey(stored: 2, windows: nil))
+        #expect(row.eligibility == EligibilityKey(stored: 2, terms: nil))
         #expect(milliseconds(row.waitingSince, row.deadline) == [20, 11] && !row.isUnresumable)
         try access { try $0.run("UPDATE transfer SET deadline = \(Int64.max / 4), fetchID = NULL") }
         let later = try scratch.turn(epoch) { try $0.ready.readyHead(now: .start) }

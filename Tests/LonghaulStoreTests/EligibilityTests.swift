@@ -36,6 +36,35 @@ import Testing
         #expect(try self.work(scratch, epoch, proxied).eligibility.usesNetwork == false)
     }
 
+    @Test func namesAreReadBackAndMakeEligibilitiesOfTheirOwn() throws {
+        let scratch = try ScratchStore()
+        let epoch = try scratch.lead()
+        var schedule = TransferSchedule()
+        schedule.windows = TimeWindows(parsing: "22:00-06:00")
+        schedule.requires.networks = ["home", "!hot spot"]
+        schedule.requires.mounts = ["/media/b"]
+        var wish = TransferSchedule()
+        wish.prefers = ConditionNeeds(parsing: "mounted=c")
+        let schedules = [schedule, schedule, wish, TransferSchedule()]
+        let ids = try schedules.enumerated().map { number, asked in
+            try scratch.add("/d/\(number)") { $0.schedule = asked }
+        }
+        for (id, expected) in zip(ids, schedules) {
+            let work = try work(scratch, epoch, id)
+            #expect(work.request.schedule == expected)
+            #expect(work.eligibility.conditionNeeds.required == expected.requires)
+        }
+        let found = try scratch.turn(epoch) { try $0.ready.readyEligibilities() }
+        #expect(found.count == 3 && found.filter { $0.schedule == schedule }.count == 1)
+        #expect(try scratch.store.readyEligibilities() == found)
+        let rows: [Int64] = try scratch.store.access { try $0.values("SELECT id FROM calendar") }
+        #expect(rows.count == 2)
+        // Waived, a preference is gone.
+        let wished = try work(scratch, epoch, ids[2]).eligibility
+        try scratch.turn(epoch) { try $0.timers.waivePreferences(of: ids[2], in: wished) }
+        #expect(try work(scratch, epoch, ids[2]).eligibility == EligibilityKey.plain)
+    }
+
     @Test func lanesOfReadyTransfersAreFound() throws {
         let scratch = try ScratchStore()
         let epoch = try scratch.lead()

@@ -92,7 +92,7 @@ import Testing
         #expect(request.host == "h2" && request.payload == "p4")
         #expect(request.requirements == ConditionNeeds(power: true))
         #expect(task.isUrgent && task.isSimulated && task.isCancelled && task.isPaused)
-        #expect(task.eligibility == EligibilityKey(stored: 7, windows: nil))
+        #expect(task.eligibility == EligibilityKey(stored: 7, terms: nil))
         let timing = task.timing
         #expect(
             milliseconds(
@@ -101,8 +101,11 @@ import Testing
                 == [5, 6, 9, 10, 11, 12, 13, 17, 20])
         #expect(timing.failures == 14 && timing.deferrals == 15 && timing.emptyRuns == 16)
         #expect(task.launch?.rawValue == 19 && task.awaits.map(\.rawValue) == [22, 23])
-        #expect(task.trigger == FiredTrigger(.battery, at: Timestamp(milliseconds: 18)))
-        #expect(task.firedBy == FiredTrigger(.power, at: Timestamp(milliseconds: 21)))
+        #expect(
+            task.trigger
+                == FiredTrigger([TriggerEvent(.battery)], at: Timestamp(milliseconds: 18)))
+        #expect(
+            task.firedBy == FiredTrigger([TriggerEvent(.power)], at: Timestamp(milliseconds: 21)))
     }
 
     @Test func aWakeUpThatWasNotHandled() throws {

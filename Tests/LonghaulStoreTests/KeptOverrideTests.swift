@@ -30,6 +30,29 @@ import Testing
         #expect(try store.settings.keptOverride() == KeptOverride())
     }
 
+    @Test func namesMayHaveBlanks() throws {
+        let text = "network=unmetered:Wired connection 1,mounted=/media/my disk,backup"
+        try keep(text)
+        let kept = try store.settings.keptOverride()
+        #expect(kept.override.description == "network=unmetered:Wired connection 1,"
+            + "mounted=/media/my disk,backup")
+    }
+
+    @Test func networksHaveNames() throws {
+        let place = NetworkPlace(gateway: "02:00:00:00:00:01", prefixes: ["192.0.2.0/24"])
+        #expect(try store.settings.setNetwork("my home", to: place) == false)
+        #expect(try store.settings.setNetwork("office", to: place) == false)
+        #expect(try store.settings.networks() == ["my home": place, "office": place])
+        #expect(try store.settings.setNetwork("office", to: nil))
+        #expect(try store.settings.setNetwork("office", to: nil) == false)
+        try store.access {
+            try $0.run("INSERT INTO setting VALUES ('network.x', 'damaged')")
+        }
+        #expect(try store.settings.networks() == ["my home": place])
+        try store.settings.clearOverride()
+        #expect(try store.settings.networks().count == 1)
+    }
+
     @Test func rowsThatMakeNoSenseSayNothing() throws {
         try keep("idle=yes")
         for (key, value) in [

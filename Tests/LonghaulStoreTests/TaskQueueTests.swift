@@ -31,9 +31,33 @@ import Testing
         _ triggers: [TaskTrigger], at now: Timestamp, _ tx: borrowing EngineTransaction
     ) throws {
         for var task in try tx.tasks.facts().snapshot.tasks {
-            for trigger in triggers { task.fire(trigger, now: now) }
+            for trigger in triggers { task.fire(TriggerEvent(trigger), now: now) }
             try TaskRows(connection: tx.connection).write(task, now: now)
         }
+    }
+
+    @Test func triggersAreStoredWithTheirNamesAndFiles() throws {
+        var request = TaskRequest(identifier: "t", host: "h")
+        request.requirements = ConditionNeeds(parsing: "mounted=/media/b,network=home") ?? request
+            .requirements
+        let path = TaskTrigger.path("/in,out", settle: 60)
+        request.triggers = [.boot, .mount("b"), .network("home"), path]
+        _ = try scratch.store.tasks.submit(request, now: .start)
+        #expect(try waiting().request == request)
+        #expect(
+            try waiting().eligibility.conditionNeeds.required
+                == ConditionNeeds(parsing: "network=home,mounted=/media/b"))
+        let events = [
+            TriggerEvent(.mount("b"), path: "/media/b"), TriggerEvent(.boot),
+            TriggerEvent(path, files: ["/in,out/a", "/in,out/b"]),
+        ]
+        try scratch.turn(epoch) { tx in
+            for var task in try tx.tasks.facts().snapshot.tasks {
+                for event in events { task.fire(event, now: .start + 1) }
+                try TaskRows(connection: tx.connection).write(task, now: .start + 1)
+            }
+        }
+        #expect(try waiting().trigger?.events == events)
     }
 
     private func waiting() throws -> StoredTask {
@@ -84,14 +108,14 @@ import Testing
     @Test func allThatHappensMeanwhileIsTold() throws {
         let task = try submit()
         try fire([.online, .networkChange], at: .start + 10)
-        #expect(try waiting().trigger?.events == [.online, .networkChange])
+        #expect(try waiting().trigger?.triggers == [.online, .networkChange])
         try fire([.online], at: .start + 12)
-        #expect(try waiting().trigger?.events == [.networkChange, .online])
+        #expect(try waiting().trigger?.triggers == [.networkChange, .online])
         #expect(try waiting().trigger?.at == .start + 12)
         try launch(task, at: .start + 15, LaunchOutcome(.exited, status: 1)) { tx in
             try fire([.networkChange], at: .start + 16, tx)
         }
-        #expect(try waiting().trigger?.events == [.online, .networkChange])
+        #expect(try waiting().trigger?.triggers == [.online, .networkChange])
         let run = try #require(try scratch.store.tasks.runs(of: "t", host: "h").first)
         #expect(run.triggers == [.networkChange, .online] && run.trigger == .online)
     }

@@ -86,6 +86,17 @@ void lh_name_thread(const char *name);
 // The process's environment, ended by a null; null itself after clearenv(3).
 char **lh_environment(void);
 
+// Label of the file system that a file is on, of at most 256 bytes and ended by a null; the 16
+// bytes of its UUID. -errno: this file system does not tell.
+int lh_file_system_label(int descriptor, char label[256]);
+int lh_file_system_uuid(int descriptor, unsigned char uuid[16]);
+// True if some process has the file open for writing. -errno: not known; the kernel tells the
+// file's owner alone, and only for local file systems.
+int lh_has_writer(int descriptor);
+// 1 if the directory is on a file system whose files other machines, or a program, may change
+// unseen.
+int lh_is_remote(const char *path);
+
 // Words of shared memory at an address: stores release, loads acquire.
 void lh_word_store(uintptr_t address, uint64_t value);
 uint64_t lh_word_load(uintptr_t address);

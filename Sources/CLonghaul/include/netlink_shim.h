@@ -47,6 +47,15 @@ typedef struct lh_network {
     lh_outward_route outward[2];  // IPv4, IPv6
 } lh_network;
 
+// The hardware address of a neighbour over a link, IPv4 or IPv6 by `is_ipv6`. Its length; 0 = it is
+// not known.
+enum { lh_hardware_bytes = 32 };
+int lh_neighbour_read(
+    int link, int is_ipv6, const unsigned char *address, unsigned char *hardware);
+// Sends an empty datagram to the discard port (RFC 863), so that the kernel asks for the hardware
+// address.
+void lh_neighbour_ask(int link, int is_ipv6, const unsigned char *address);
+
 // A socket that receives changes of links, addresses, routes and routing rules.
 int lh_route_watch(void);
 // Reads all pending messages. 1 if one of them may change the result of lh_route_read(), else 0.

@@ -196,7 +196,7 @@ final class ActivityCenter: Sendable {
                     permit: permit, end: SystemClock.now().monotonic + seconds,
                     timer: after(min(seconds, Limits.activitySecondsMaximum)) { $0.expire() })
             }
-        case .mounts: break
+        case .mounts, .paths: break
         case .didWake, .shutdownCancelled:
             state.withLock { state in
                 state.announcement?.timer.cancel()

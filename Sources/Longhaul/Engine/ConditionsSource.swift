@@ -20,7 +20,7 @@ final class ConditionsSource: ConditionsPort {
     private static let marks: ConditionInterest = [
         .machineEvents, .idleEnd, .wakes, .mounts, .stayAwake,
     ]
-    private let followed = Mutex(TriggerSet(rawValue: 0))
+    private let followed = Mutex(Set<TaskTrigger>())
     private let watching = Mutex<ConditionsWatch?>(nil)
 
     /// Start of this process's environment, which does not change.
@@ -48,14 +48,16 @@ final class ConditionsSource: ConditionsPort {
         mark(.machineEvents, isWanted)
     }
 
-    func follow(_ triggers: TriggerSet) {
+    func follow(_ triggers: Set<TaskTrigger>) {
         let isNew = followed.withLock { followed in
             defer { followed = triggers }
             return followed != triggers
         }
         guard isNew else { return }
-        mark(.wakes, triggers.contains(TriggerSet([.resume])))
-        mark(.mounts, triggers.contains(TriggerSet([.mount])))
+        mark(.wakes, triggers.contains(.resume))
+        mark(.mounts, triggers.contains(.mount))
+        let paths = triggers.filter { $0.event == TaskTrigger.pathEvent }
+        if !paths.isEmpty || watching.withLock({ $0 != nil }) { started()?.setPaths(paths) }
     }
 
     func guardIdleness(_ isWanted: Bool) {
@@ -80,10 +82,10 @@ final class ConditionsSource: ConditionsPort {
         // If all conditions are unknown, transfers with requirements wait and all others run.
         guard let watch = started() else { return .unknown(since: queue.now) }
         let all = self.interest.withLock { all in
-            all = all.intersection(Self.marks).union(ConditionInterest(interest.kinds))
+            all = all.intersection(Self.marks).union(ConditionInterest(interest))
             return all
         }
-        watch.setInterest(all)
+        watch.setInterest(all, fileSystems: interest.mounts)
         return watch.read(within: engineConditionsSeconds)
     }
 

@@ -140,9 +140,9 @@ package struct HostHandover {
                 $0.field("kind", request.kind.rawValue)
                 if let fired = task.trigger {
                     $0.field("trigger") {
-                        $0.field("event", fired.trigger.rawValue)
+                        $0.field("event", fired.events[fired.events.count - 1].trigger.event)
                         $0.field("at", fired.at)
-                        $0.field("events", fired.events.map(\.rawValue))
+                        $0.field("events", fired.events)
                     }
                 } else {
                     $0.field("trigger", json: nil)
@@ -206,7 +206,7 @@ enum HostEnvironment {
         variables["LONGHAUL_LAUNCH_ID"] = "\(order.id.rawValue)"
         variables["LONGHAUL_JOB"] = order.host
         variables["LONGHAUL_RUN"] = "\(order.id.rawValue)"
-        let triggers = tasks.first?.trigger?.events.map(\.rawValue) ?? []
+        let triggers = tasks.first?.trigger?.triggers.map(\.rawValue) ?? []
         if let reason = tasks.first?.reason {
             variables["LONGHAUL_REASON"] = reason.text(triggers: triggers)
         }

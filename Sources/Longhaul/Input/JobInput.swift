@@ -28,6 +28,8 @@ package struct JobInput: Sendable {
         var times: [String] = []
         var days: String?
         var deadline: String?
+        var events: [String] = []
+        var settle: String?
     }
 
     /// - Parameters:
@@ -101,8 +103,8 @@ package struct JobInput: Sendable {
         case "at": texts.times = try scanner.texts()
         case "days": texts.days = try scanner.string()
         case "on":
-            let names = try scanner.texts()
-            request.triggers = names.isEmpty ? [] : try OptionText.triggers(names, key)
+            texts.events = try scanner.texts()
+        case "settle": texts.settle = try scanner.durationText()
         case "deadline": texts.deadline = try scanner.string()
         case "retries":
             request.job?.retries = try OptionText.retries(
@@ -136,6 +138,10 @@ package struct JobInput: Sendable {
         request.job?.prefers = texts.said.schedule.prefers
         request.job?.isDiscretionary = texts.said.isDiscretionary
         request.job?.windows = texts.said.schedule.windows
+        if !texts.events.isEmpty || texts.settle != nil {
+            request.triggers = try OptionText.triggers(
+                texts.events, settle: texts.settle, prefix: "")
+        }
         if [texts.every != nil, !texts.times.isEmpty, !request.triggers.isEmpty]
             .count(where: { $0 }) > 1
         {
@@ -235,17 +241,32 @@ extension OptionText {
     }
 
     /// Several texts form one list.
+    ///
+    /// - Parameters:
+    ///   - settle: The value of `settle`, for the paths; `nil` = the default.
+    ///   - prefix: Stands before the names in messages.
     package static func triggers(
-        _ texts: [String], _ name: String
+        _ texts: [String], settle: String?, prefix: String = "--"
     ) throws(LonghaulError) -> [TaskTrigger] {
         var triggers: [TaskTrigger] = []
         let words = texts.joined(separator: ",")
+        let seconds = try settle.map { text throws(LonghaulError) in
+            try duration(text, prefix + "settle")
+        }
         for word in words.split(separator: ",", omittingEmptySubsequences: false) {
-            guard let trigger = TaskTrigger(rawValue: String(word)) else {
+            guard var trigger = TaskTrigger(rawValue: String(word)) else {
                 let all = TaskTrigger.allCases.map(\.rawValue).joined(separator: ", ")
-                throw bad(words, name, "it is a list of \(all)")
+                throw bad(
+                    TerminalText.shown(words), prefix + "on",
+                    "it is a list of \(all), mount=NAME, network=NAME and path=/PATH")
+            }
+            if let seconds, case .path(let path, _) = trigger {
+                trigger = .path(path, settle: seconds.rounded(.up))
             }
             if !triggers.contains(trigger) { triggers.append(trigger) }
+        }
+        if settle != nil, !triggers.contains(where: { $0.event == TaskTrigger.pathEvent }) {
+            throw .usage("\(prefix)settle is a part of \(prefix)on path=PATH")
         }
         return triggers
     }

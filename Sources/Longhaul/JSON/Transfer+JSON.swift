@@ -197,12 +197,15 @@ extension ConditionKind: ShownWord {
         ShownField("value") { $0.kind.shown($0.conditions[$0.kind].value) },
         ShownField("source") { $0.conditions[$0.kind].source },
         ShownField("since") { $0.conditions[$0.kind].since },
+        ShownField("name", if: { $0.kind == .network }) { $0.conditions.network.name },
     ]
 
     private func shown(_ text: String?) -> FieldValue {
         guard let text else { return .unknown }
         return switch form {
         case .word: .text(text)
+        case .list:
+            .texts(text == "none" ? [] : text.split(separator: ",").map(String.init))
         case .percent: Int64(text).map(FieldValue.number) ?? .unknown
         case .yesNo: .flag(text == "yes")
         }

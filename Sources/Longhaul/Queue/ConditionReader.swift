@@ -12,10 +12,11 @@ struct ConditionReader {
 
     func read(within seconds: Double) throws(LonghaulError) -> Conditions {
         let overrides = try overrides()
+        let fileSystems = try fileSystems()
         do throws(SystemFailure) {
             let watch = try ConditionsWatch.start(
                 .machine(environment: Environment.all()), interest: .conditions,
-                overrides: overrides)
+                overrides: overrides, fileSystems: fileSystems)
             defer { watch.stop() }
             return remembered(watch.read(within: seconds))
         } catch {
@@ -34,12 +35,25 @@ struct ConditionReader {
         return result
     }
 
+    /// The file systems that requests name.
+    private func fileSystems() throws(LonghaulError) -> Set<String> {
+        let keys = try queue.store.readyEligibilities()
+        let tasks = try queue.store.tasks.all()
+        let needs = keys.map(\.interest)
+            + tasks.flatMap { [$0.eligibility.interest, Set($0.request.triggers).interest] }
+        let ofEngine = try queue.store.settings.engineView()?.conditions.mounted.value
+        return needs.reduce(into: Set((ofEngine?.directories ?? [:]).keys)) {
+            $0.formUnion($1.mounts)
+        }
+    }
+
     /// All present overrides of the machine's conditions.
     func overrides() throws(LonghaulError) -> ConditionOverrides {
         var overrides = ConditionOverrides()
         overrides.environment = try Self.environmentOverride()
         overrides.environmentSince = queue.now
         overrides.kept = try queue.store.settings.keptOverride()
+        overrides.networks = try queue.store.settings.networks()
         return overrides
     }
 

@@ -34,6 +34,8 @@ public final class BackgroundTask: Sendable {
     public let payload: JSONPayload?
     /// The triggers of a ``TriggerRequest``, in order; empty of any other.
     public let triggers: [TaskTrigger]
+    /// The same with their details: where a file system is mounted, and which files are new.
+    public let triggerEvents: [TriggerEvent]
     /// 1, and one more for each run in a row that has failed.
     public let attempt: Int
     /// The last of ``triggers``; `nil` = it is empty.
@@ -73,6 +75,7 @@ public final class BackgroundTask: Sendable {
         kind = task.kind
         payload = task.payload
         triggers = task.triggers
+        triggerEvents = task.triggerEvents
         attempt = task.attempt
         store = launch.store
         machine = Machine.of(launch.store ?? "")

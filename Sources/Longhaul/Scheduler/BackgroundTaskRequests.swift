@@ -41,6 +41,21 @@ extension BackgroundTaskRequest {
         set { request.requirements.unmetered = newValue }
     }
 
+    /// Networks, one of which the task needs: names given by `longhaul network name`, or
+    /// connections of NetworkManager by id or UUID; `!NAME` is any other network than that one.
+    /// Empty, the default, is any.
+    public var requiredNetworks: Set<String> {
+        get { request.requirements.networks }
+        set { request.requirements.networks = newValue }
+    }
+
+    /// File systems that must all be mounted, each by its mount point, its label or its UUID.
+    /// Default: none.
+    public var requiredMounts: Set<String> {
+        get { request.requirements.mounts }
+        set { request.requirements.mounts = newValue }
+    }
+
     /// The task needs a machine without a user at it. Default: no.
     public var requiresIdle: Bool {
         get { request.requirements.idle }
@@ -131,6 +146,17 @@ public struct TriggerRequest: BackgroundTaskRequest {
     }
 
     fileprivate init(_ request: TaskRequest) { self.request = request }
+}
+
+extension TaskTrigger {
+    /// The file at this URL, or one in the directory there, was created, replaced or written, and
+    /// is complete.
+    ///
+    /// - Parameter settle: Whole seconds for which no program writes to it, and its size and time
+    ///   are unchanged, up to a day.
+    public static func path(_ url: URL, settle: Double = 10) -> TaskTrigger {
+        .path(MachineName.path(url.path) ?? url.path, settle: settle)
+    }
 }
 
 extension TaskRequest {

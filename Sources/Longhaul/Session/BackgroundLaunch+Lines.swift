@@ -17,9 +17,10 @@ private struct Line: Decodable {
 
     var task: BackgroundLaunch.HandedTask? {
         guard type == "task", let identifier else { return nil }
+        let events = trigger.map(\.all) ?? []
         return BackgroundLaunch.HandedTask(
             identifier: identifier, kind: kind ?? .refresh, payload: payload,
-            triggers: trigger.map(\.all) ?? [], attempt: attempt ?? 1,
+            triggers: events.map(\.trigger), triggerEvents: events, attempt: attempt ?? 1,
             deadline: deadline.flatMap(RFC3339.parse).map(Date.init))
     }
 
@@ -31,10 +32,37 @@ private struct Line: Decodable {
 
 private struct LineTrigger: Decodable {
     var event: String
-    var events: [String]?
+    var events: [LineTriggerEvent]?
 
     /// All triggers of the line; triggers that this version does not know are left out.
-    var all: [TaskTrigger] { (events ?? [event]).compactMap(TaskTrigger.init(rawValue:)) }
+    var all: [TriggerEvent] {
+        guard let events else { return TaskTrigger(rawValue: event).map { [.init($0)] } ?? [] }
+        return events.compactMap(\.event)
+    }
+}
+
+/// A word, or an object where the event has a name.
+private struct LineTriggerEvent: Decodable {
+    private struct Named: Decodable {
+        var event: String
+        var name: String
+        var path: String?
+        var files: [String]?
+    }
+
+    let event: TriggerEvent?
+
+    init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        if let word = try? value.decode(String.self) {
+            event = TaskTrigger(rawValue: word).map { TriggerEvent($0) }
+            return
+        }
+        let named = try value.decode(Named.self)
+        event = TaskTrigger(rawValue: "\(named.event)=\(named.name)").map {
+            TriggerEvent($0, path: named.path, files: named.files)
+        }
+    }
 }
 
 private struct LineTransfer: Decodable {

@@ -74,6 +74,8 @@ public struct BackgroundLaunch: Sendable {
         public var payload: JSONPayload?
         /// All triggers of a standing request, in order; empty for any other.
         public var triggers: [TaskTrigger] = []
+        /// The same with their details: where a file system is mounted, and which files are new.
+        public var triggerEvents: [TriggerEvent] = []
         /// 1, and one more for each run in a row that has failed.
         public var attempt: Int
         /// When the launch is asked to end.

@@ -4,7 +4,7 @@ import Longhaul
 struct ConditionsCommand: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "conditions",
-        abstract: "Show the machine's present state: power, battery, network, idle, saver.",
+        abstract: "Show the machine's state: power, battery, network, idle, saver, mounted.",
         discussion: """
             Each condition with its source and since when, as far as this is known. --set \
             overrides the machine, for every command on this queue, until --clear; \
@@ -17,7 +17,11 @@ struct ConditionsCommand: ConsoleCommand {
 
               power=external|battery     battery=0…100
               network=unmetered|metered|offline     idle=yes|no
-              saver=on|off                each may be unknown
+              saver=on|off                mounted=NAME,…|none
+              network=unmetered:home      each may be unknown
+
+            A network has a name by `longhaul network name` or by NetworkManager. Shown as mounted \
+            are file systems that requests name.
 
             \(ExitStatus.help([.done, .usage, .storeUnavailable]))
             """)
@@ -72,8 +76,10 @@ enum ConditionsTable {
         _ kind: ConditionKind, of conditions: Conditions, _ time: TimeText
     ) -> [String] {
         let reading = conditions[kind]
+        let name = kind == .network ? conditions.network.name.map { " (\($0))" } ?? "" : ""
         return [
-            reading.value.map { kind.form == .percent ? $0 + "%" : $0 } ?? "unknown",
+            TerminalText.shown(
+                (reading.value.map { kind.form == .percent ? $0 + "%" : $0 } ?? "unknown") + name),
             TerminalText.shown(reading.source), reading.since.map { time.full($0) } ?? "",
         ]
     }

@@ -67,6 +67,9 @@ struct WaitText {
             case .continuation: "its stopped engine"
             case .engine: "an engine"
             }
+        case .network where wait.networks != nil:
+            "network " + (wait.networks.map { TerminalText.shown($0) } ?? "")
+        case .mounted: "mounted " + (wait.required.map { TerminalText.shown($0) } ?? "")
         case .input: "an answer from its host"
         case .host: "its host"
         case .trigger: "a change of the machine"

@@ -69,6 +69,12 @@ struct WhyText {
             return [
                 [required.map { "needs \($0)" }, current].compactMap { $0 }.joined(separator: ": ")
             ]
+        case .network where wait.networks != nil:
+            let isOn = current != "offline" && current != "unknown"
+            let now = current.map { "; " + (isOn ? "on \($0)" : $0) }
+            return ["needs network \(required ?? "")" + (now ?? "")]
+        case .mounted:
+            return ["needs \(required ?? "") mounted" + (current.map { "; \($0)" } ?? "")]
         case .concurrency, .originLimit:
             return [required.map { "needs \($0)" }, current.map { "there are \($0)" }]
                 .compactMap { $0 }

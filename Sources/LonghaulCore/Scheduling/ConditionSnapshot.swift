@@ -75,7 +75,8 @@ extension EligibilityKey {
             gate.changesAt = min(gate.changesAt ?? settles, settles)
             gate.reasons.append(
                 WaitReason(
-                    .network, required: "a settled one", current: "one that has just changed",
+                    .network, required: WaitReason.settledNetwork,
+                    current: "one that has just changed",
                     since: snapshot.conditions.network.since, nextCheck: settles))
         }
         return gate
@@ -100,7 +101,8 @@ struct ConditionCheck {
         }
         return [
             needs.power ? power : nil, needs.battery.flatMap { battery($0, strict) },
-            network(needs, strict: strict), needs.idle ? idle : nil, needs.fullPower ? saver : nil,
+            network(needs, strict: strict), mounted(needs.mounts, strict),
+            needs.idle ? idle : nil, needs.fullPower ? saver : nil,
         ].compactMap { $0 }
     }
 
@@ -120,7 +122,9 @@ struct ConditionCheck {
     func network(strict: Bool, isRequired: Bool) -> WaitReason? {
         let network = conditions.network
         guard network.value.map({ $0 == .offline }) ?? strict else { return nil }
-        return reason(.network, "present", network.value?.rawValue, network.since, isRequired)
+        return reason(
+            .network, WaitReason.presentNetwork, network.value?.rawValue, network.since,
+            isRequired)
     }
 
     /// The missing part of the network: a network at all, or that it is unmetered.
@@ -133,7 +137,30 @@ struct ConditionCheck {
             return reason(
                 kind, WaitReason.unmeteredNetwork, network.value?.rawValue, network.since, strict)
         }
-        return needs.network ? self.network(strict: strict, isRequired: strict) : nil
+        let missing = needs.network ? self.network(strict: strict, isRequired: strict) : nil
+        return missing ?? named(needs, strict)
+    }
+
+    private func named(_ needs: ConditionNeeds, _ strict: Bool) -> WaitReason? {
+        if needs.networks.isEmpty { return nil }
+        let network = conditions.network
+        let isOffline = network.value == .offline
+        let isOne = isOffline ? false : network.names?.isOne(of: needs.networks)
+        guard !(isOne ?? !strict) else { return nil }
+        let isUnnamed = network.names?.given != nil && network.names?.all.isEmpty == true
+        let current = isOffline ? "offline" : isUnnamed ? WaitReason.unnamedNetwork : network.name
+        return reason(.network, needs.networkText, current, network.since, strict)
+    }
+
+    /// The file systems that are missing.
+    private func mounted(_ names: Set<String>, _ strict: Bool) -> WaitReason? {
+        let mounted = conditions.mounted
+        let missing = names.filter { !(mounted.value?.isMounted($0) ?? !strict) }
+        if missing.isEmpty { return nil }
+        let isKnown = missing.contains { mounted.value?.isMounted($0) == false }
+        return reason(
+            .mounted, missing.sorted().joined(separator: ","), isKnown ? "not mounted" : nil,
+            mounted.since, strict)
     }
 
     private func battery(_ percent: Int, _ strict: Bool) -> WaitReason? {

@@ -4,6 +4,8 @@ package import LonghaulModel
 package struct TaskNews: Sendable {
     /// `nil` = triggers are not looked at.
     package var world: WorldFacts?
+    /// What is at the paths that triggers watch.
+    package var paths: [TaskTrigger: PathFacts] = [:]
     /// The first decision of this engine.
     package var isFirst = false
     package var clockWentBack = false

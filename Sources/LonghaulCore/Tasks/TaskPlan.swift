@@ -22,7 +22,7 @@ package struct TaskPlan: Sendable {
         /// The conditions that waiting tasks depend on.
         package fileprivate(set) var interest = ConditionNeeds()
         /// The triggers of standing requests.
-        package fileprivate(set) var triggers = TriggerSet(rawValue: 0)
+        package fileprivate(set) var triggers: Set<TaskTrigger> = []
         /// A task waits.
         package fileprivate(set) var hasPending = false
 
@@ -79,7 +79,7 @@ package struct TaskPlan: Sendable {
             } else {
                 waiting.append(task)
             }
-            plan.outlook.triggers.formUnion(TriggerSet(task.request.triggers))
+            plan.outlook.triggers.formUnion(task.request.triggers)
             if task.timing != stored.timing || task.trigger != stored.trigger
                 || task.awaits != stored.awaits
             {
@@ -105,32 +105,42 @@ package struct TaskPlan: Sendable {
 
     /// Without standing requests nothing is remembered: the next one compares with the machine as
     /// it is then.
-    private mutating func compareWorld() -> [TaskTrigger] {
+    private mutating func compareWorld() -> [TriggerEvent] {
         guard let present = news.world else { return [] }
-        guard snapshot.tasks.contains(where: \.request.isStanding) else {
+        var submitted: [TaskTrigger: Timestamp] = [:]
+        for task in snapshot.tasks {
+            for trigger in task.request.triggers {
+                submitted[trigger] = min(submitted[trigger] ?? task.submittedAt, task.submittedAt)
+            }
+        }
+        if submitted.isEmpty {
             changes.world = nil
             return []
         }
-        guard var before = snapshot.world else {
-            changes.world = present
-            return []
-        }
-        let new = present.completed(by: before)
+        var before = snapshot.world ?? present
+        var new = present.completed(by: before)
         // Each engine counts resumes from zero.
         if news.isFirst { before.resumes = new.resumes }
+        var events = new.events(since: before, for: Set(submitted.keys))
+        for (trigger, submitted) in submitted {
+            guard case .path = trigger else { continue }
+            let event = new.follow(
+                trigger, news.paths[trigger], since: before, submitted: submitted)
+            if let event { events.append(event) }
+        }
         changes.world = new
-        return new.triggers(since: before)
+        return events
     }
 
     /// Changes the timing of a task by the news.
-    private func update(_ task: inout StoredTask, _ fired: [TaskTrigger]) {
+    private func update(_ task: inout StoredTask, _ fired: [TriggerEvent]) {
         // The clock was set back: a delay that was written at a later moment begins again now.
         if news.isFirst || news.clockWentBack { task.timing = TaskTiming(task, at: now) }
         if task.launch == nil, news.hasOtherZones {
             _ = task.timing.followZone(of: task.request, now: now, conditions.time)
         }
-        for trigger in fired where task.request.triggers.contains(trigger) {
-            task.fire(trigger, now: now)
+        for event in fired where task.request.triggers.contains(event.trigger) {
+            task.fire(event, now: now)
         }
         // A task that was put off comes at once if it waits for a condition that has changed. A job
         // that was stopped has its pause, which grows: the condition may come and go.

@@ -80,6 +80,8 @@ extension TransferWork {
     /// The identity for sharing the start; `nil` = the start is not shared.
     var sharedIdentity: FetchIdentity? {
         if isUnreadable || request.options.onDuplicate == .separate { return nil }
+        // An equal transfer would write its file where its file system is not mounted.
+        if !eligibility.terms.requires.mounts.isEmpty { return nil }
         return FetchIdentity(request)
     }
 

@@ -93,7 +93,7 @@ package struct HostOutlook: Hashable, Sendable {
     /// Requests wait, for a moment, a condition or a trigger.
     package var hasPendingTasks = false
     /// Triggers that standing requests wait for.
-    package var triggers = TriggerSet(rawValue: 0)
+    package var triggers: Set<TaskTrigger> = []
     /// The conditions that decide about tasks.
     package var interest = ConditionNeeds()
     /// A run of a job keeps the machine awake.

@@ -32,6 +32,7 @@ struct MachineMemory {
     ) -> TaskNews {
         var news = TaskNews()
         news.world = WorldFacts(snapshot.conditions, facts)
+        news.paths = facts.paths
         news.isFirst = isFirst
         news.clockWentBack = clockWentBack
         news.hasOtherZones = zoneChanges != snapshot.time.changes()
@@ -71,7 +72,8 @@ struct MachineMemory {
     ) -> Set<ConditionKind> {
         Set(
             ConditionKind.allCases.filter {
-                old[$0].value != new[$0].value && !(areKnown && old[$0].value == nil)
+                (old[$0].value != new[$0].value || old[$0].names?.all != new[$0].names?.all)
+                    && !(areKnown && old[$0].value == nil)
             })
     }
 }
@@ -85,5 +87,7 @@ extension WorldFacts {
         bootID = machine.bootID
         resumes = machine.resumes
         mounts = machine.mounts
+        names = conditions.network.names
+        fileSystems = conditions.mounted.value
     }
 }

@@ -303,6 +303,7 @@ extension MachineFacts {
     fileprivate mutating func fold(_ event: MachineEvent) {
         switch event {
         case .mounts(let mounts): self.mounts = mounts
+        case .paths(let paths): self.paths = paths
         case .didWake: resumes += 1
         case .willSleep, .willShutDown, .shutdownCancelled: break
         }

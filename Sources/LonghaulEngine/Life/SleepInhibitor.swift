@@ -30,7 +30,7 @@ struct SleepInhibitor {
             engine.journal?.machineGoesDown()
             lastPermit = permit
             return true
-        case .shutdownCancelled, .mounts: break
+        case .shutdownCancelled, .mounts, .paths: break
         }
         return false
     }

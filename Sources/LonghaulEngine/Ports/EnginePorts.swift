@@ -32,10 +32,10 @@ package protocol ConditionsPort: Sendable {
     /// possible. Returns at once.
     func attend(_ isWanted: Bool)
 
-    /// Follows what triggers wait for besides conditions: the machine has woken, or mounts have
-    /// changed. Mounts are reported at once and with each change. Returns at once, also when
-    /// nothing is new.
-    func follow(_ triggers: TriggerSet)
+    /// Follows what triggers wait for besides conditions: the machine has woken, mounts have
+    /// changed, or files at a path. Mounts and files are reported at once and with each change.
+    /// Returns at once, also when nothing is new.
+    func follow(_ triggers: Set<TaskTrigger>)
 
     /// Announces that something runs which stops when the machine is used: a use is then noticed
     /// within about a second, also where it must be polled for. Returns at once.

@@ -3,7 +3,13 @@ public struct ConditionNeeds: Hashable, Sendable {
     /// Charge in percent, 1…100, from which on the battery may be drained; external power serves
     /// too.
     public var battery: Int?
-    /// The needs without ``battery``.
+    /// Networks, one of which the machine must be on: connections of NetworkManager by id or UUID,
+    /// or names given by `longhaul network name`. `!NAME` is any other network than that one.
+    /// Empty = any.
+    public var networks: Set<String> = []
+    /// File systems that must all be mounted, each by its mount point, its label or its UUID.
+    public var mounts: Set<String> = []
+    /// The needs without a parameter.
     private var words: NeedSet = []
 
     /// External power.
@@ -46,7 +52,7 @@ public struct ConditionNeeds: Hashable, Sendable {
     }
 
     package init(_ words: NeedSet, battery: Int? = nil) {
-        self.words = words.subtracting(.battery)
+        self.words = words.subtracting(.withParameter)
         self.battery = battery
     }
 
@@ -55,34 +61,83 @@ public struct ConditionNeeds: Hashable, Sendable {
 
     /// The defect in a sentence; `nil` = none.
     package var defect: String? {
-        guard let battery, !(1...100).contains(battery) else { return nil }
-        return "a battery's charge is 1 to 100 percent"
+        if let battery, !(1...100).contains(battery) {
+            return "a battery's charge is 1 to 100 percent"
+        }
+        let isNetwork = { (name: String) in
+            MachineName.network(name.hasPrefix("!") ? name.dropFirst() : name[...]) != nil
+        }
+        if !networks.allSatisfy(isNetwork) {
+            return "the name of a network has no comma, bar or colon"
+        }
+        if !mounts.allSatisfy({ MachineName.fileSystem($0) == $0 }) {
+            return "a file system is named by its label, its UUID or the absolute path of its mount"
+                + " point, without commas"
+        }
+        return nil
     }
 
     /// Everything that there is to need.
-    package static let all = ConditionNeeds(NeedSet(NeedSet.table.map(\.need)), battery: 100)
+    package static let all: ConditionNeeds = {
+        var all = ConditionNeeds(NeedSet(NeedSet.table.map(\.need)), battery: 100)
+        all.networks = [anyName]
+        all.mounts = [anyName]
+        return all
+    }()
+
+    /// Stands for all names in ``all``.
+    private static let anyName = "*"
 
     static let discretionary = ConditionNeeds([.power, .unmetered, .idle, .fullPower])
 
-    package var flags: NeedSet { battery == nil ? words : words.union(.battery) }
+    package var flags: NeedSet {
+        var flags = words
+        if battery != nil { flags.insert(.battery) }
+        if !networks.isEmpty { flags.insert(.networks) }
+        if !mounts.isEmpty { flags.insert(.mounts) }
+        return flags
+    }
+
+    /// The needs that have names.
+    package var named: ConditionNeeds {
+        var named = ConditionNeeds()
+        (named.networks, named.mounts) = (networks, mounts)
+        return named
+    }
 
     /// The conditions that are read for the needs.
     package var kinds: Set<ConditionKind> { Set(flags.entries.flatMap(\.kinds)) }
 
     /// Either's needs; of two charges the higher.
     package func union(_ other: ConditionNeeds) -> ConditionNeeds {
-        ConditionNeeds(
+        var all = ConditionNeeds(
             words.union(other.words), battery: [battery, other.battery].compactMap { $0 }.max())
+        all.networks = networks.union(other.networks)
+        all.mounts = mounts.union(other.mounts)
+        return all
     }
 
-    /// True if these kinds of conditions are all among the others.
-    package func isWithin(_ other: ConditionNeeds) -> Bool { flags.isSubset(of: other.flags) }
+    /// True if these kinds of conditions, and the file systems, are all among the others.
+    package func isWithin(_ other: ConditionNeeds) -> Bool {
+        flags.isSubset(of: other.flags)
+            && (mounts.isSubset(of: other.mounts) || other.mounts.contains(Self.anyName))
+    }
 
     /// The names as they are typed, one by one: `power`, `unmetered`, `idle`, `network`,
-    /// `battery=50`, `saver=off`.
+    /// `battery=50`, `saver=off`, `network=home|office`, `mounted=backup`.
     public var names: [String] {
-        flags.entries.map { $0.need == .battery ? $0.name + "\(battery ?? 0)" : $0.name }
+        flags.entries.flatMap { entry -> [String] in
+            switch entry.need {
+            case .battery: [entry.name + "\(battery ?? 0)"]
+            case .networks: [entry.name + networkText]
+            case .mounts: mounts.sorted().map { entry.name + $0 }
+            default: [entry.name]
+            }
+        }
     }
+
+    /// The networks as they are typed.
+    package var networkText: String { networks.sorted().joined(separator: "|") }
 
     /// Names with commas between; `none` and the empty text are no needs. `nil` for anything else.
     public init?(parsing text: some StringProtocol) {
@@ -95,15 +150,43 @@ public struct ConditionNeeds: Hashable, Sendable {
 
     /// Adds a need by its name; `false` when it is none.
     public mutating func add(_ name: some StringProtocol) -> Bool {
-        if let entry = NeedSet.table.first(where: { $0.name == name && $0.need != .battery }) {
-            words.insert(entry.need)
-            return true
+        guard let mark = name.firstIndex(of: "=") else { return addWord(name) }
+        let value = name[name.index(after: mark)...]
+        switch name[..<mark] {
+        case "battery":
+            guard let percent = value.decimalValue, (1...100).contains(percent) else {
+                return false
+            }
+            battery = Int(percent)
+        case "network": return addNetworks(value)
+        case "mounted":
+            guard let mount = MachineName.fileSystem(value) else { return false }
+            mounts.insert(mount)
+        default: return addWord(name)
         }
-        let mark = "battery="
-        guard name.hasPrefix(mark), let percent = name.dropFirst(mark.count).decimalValue,
-            (1...100).contains(percent)
-        else { return false }
-        battery = Int(percent)
+        return true
+    }
+
+    private mutating func addWord(_ name: some StringProtocol) -> Bool {
+        let entry = NeedSet.table.first {
+            $0.name == name && $0.need.isDisjoint(with: .withParameter)
+        }
+        if let entry { words.insert(entry.need) }
+        return entry != nil
+    }
+
+    /// A second list may exclude networks; two lists of networks to be on are none.
+    private mutating func addNetworks(_ text: some StringProtocol) -> Bool {
+        var added: Set<String> = []
+        for name in text.split(separator: "|", omittingEmptySubsequences: false) {
+            let isExcluded = name.hasPrefix("!")
+            guard let plain = MachineName.network(isExcluded ? name.dropFirst() : name[...])
+            else { return false }
+            added.insert(isExcluded ? "!" + plain : plain)
+        }
+        let isOn = { (names: Set<String>) in names.contains { !$0.hasPrefix("!") } }
+        if isOn(networks), isOn(added) { return false }
+        networks.formUnion(added)
         return true
     }
 }
@@ -122,16 +205,21 @@ package struct NeedSet: OptionSet, Hashable, Sendable {
     package static let network = NeedSet(rawValue: 8)
     package static let battery = NeedSet(rawValue: 16)
     package static let fullPower = NeedSet(rawValue: 32)
+    package static let networks = NeedSet(rawValue: 64)
+    package static let mounts = NeedSet(rawValue: 128)
+
+    fileprivate static let withParameter: NeedSet = [.battery, .networks, .mounts]
 
     struct Entry: Sendable {
         let need: NeedSet
-        /// As it is typed; `battery=` is followed by a number.
+        /// As it is typed; a parameter follows `=` at its end.
         let name: String
         /// The conditions that are read for it.
         let kinds: [ConditionKind]
         /// Places in ``EligibilityKey`` of a need that is required, and of one that is preferred;
-        /// that of the charge is the lowest of seven. Stored: never renumber.
-        let bits: (required: Int64, preferred: Int64)
+        /// that of the charge is the lowest of seven; `nil`: needs with names have none there, see
+        /// ``EligibilityTerms``. Stored: never renumber.
+        let bits: (required: Int64, preferred: Int64)?
     }
 
     /// A new need is an entry here, and a gate in `ConditionCheck`.
@@ -143,6 +231,8 @@ package struct NeedSet: OptionSet, Hashable, Sendable {
         // External power serves where a charge is asked for.
         Entry(need: .battery, name: "battery=", kinds: [.battery, .power], bits: (10, 17)),
         Entry(need: .fullPower, name: "saver=off", kinds: [.saver], bits: (50, 51)),
+        Entry(need: .networks, name: "network=", kinds: [.network], bits: nil),
+        Entry(need: .mounts, name: "mounted=", kinds: [.mounted], bits: nil),
     ]
 
     var entries: [Entry] { NeedSet.table.filter { contains($0.need) } }

@@ -2,7 +2,8 @@
 /// tests.
 ///
 /// Its text is `power=battery,battery=40,network=metered,idle=no`, in any order and with as many of
-/// them as wanted; each may be `unknown`.
+/// them as wanted; each may be `unknown`. A network may have a name, `network=unmetered:home`, and
+/// several file systems may be mounted: `mounted=backup,/media/disk`.
 public struct ConditionOverride: Hashable, Sendable {
     /// `nil` = not overridden; `.some(nil)` = said to be unknown. The same for the others.
     public var power: PowerSource?? {
@@ -19,6 +20,11 @@ public struct ConditionOverride: Hashable, Sendable {
         get { said(\.network, .network) }
         set { say(\.network, .network, newValue) }
     }
+    /// Name of the network, beside ``network``; `nil` = unknown.
+    public var networkName: String? {
+        get { conditions.network.names?.shown }
+        set { conditions.network.names = newValue.map { NetworkNames(given: [$0]) } }
+    }
     /// True if no user is at the machine.
     public var isIdle: Bool?? {
         get { said(\.isIdle, .idle) }
@@ -28,6 +34,11 @@ public struct ConditionOverride: Hashable, Sendable {
     public var savesPower: Bool?? {
         get { said(\.savesPower, .saver) }
         set { say(\.savesPower, .saver, newValue) }
+    }
+    /// The mounted file systems, by the names that requests use.
+    public var mounted: MountedFileSystems?? {
+        get { said(\.mounted, .mounted) }
+        set { say(\.mounted, .mounted, newValue) }
     }
     /// The conditions that it overrides.
     public private(set) var kinds: Set<ConditionKind> = []
@@ -40,12 +51,13 @@ public struct ConditionOverride: Hashable, Sendable {
     /// - Throws: `invalidRequest` for an unknown name or value, a name that comes twice, and for
     ///   text that says nothing.
     public init(parsing text: some StringProtocol) throws(LonghaulError) {
-        for item in text.split(separator: ",", omittingEmptySubsequences: false) {
+        for item in Self.items(text) {
             let parts = item.split(
                 separator: "=", maxSplits: 1, omittingEmptySubsequences: false
             ).map { Substring($0).trimmingBlanks }
             guard parts.count == 2, let kind = ConditionKind(rawValue: String(parts[0])) else {
-                throw Self.refusal(item, "a condition is power, battery, network, idle or saver")
+                throw Self.refusal(
+                    item, "a condition is power, battery, network, idle, saver or mounted")
             }
             guard !kinds.contains(kind) else { throw Self.refusal(item, "\(kind) comes twice") }
             guard set(kind, to: parts[1]) else {
@@ -56,17 +68,26 @@ public struct ConditionOverride: Hashable, Sendable {
 
     /// The override of one condition, as its text has it; `nil` = none.
     public func text(of kind: ConditionKind) -> String? {
-        kinds.contains(kind) ? conditions[kind].value ?? Self.unknown : nil
+        guard kinds.contains(kind) else { return nil }
+        let name = kind == .network ? networkName.map { ":" + $0 } ?? "" : ""
+        return (conditions[kind].value ?? Self.unknown) + name
     }
 
     /// Says `text` about one condition; `false`, and nothing changed, when that is no value of it.
     package mutating func set(_ kind: ConditionKind, to text: some StringProtocol) -> Bool {
-        let before = conditions[kind]
-        conditions[kind].value = String(text)
-        if conditions[kind].value == nil, text != Self.unknown {
-            conditions[kind] = before
-            return false
+        var new = Conditions()
+        var value = String(text)
+        if kind == .network, let mark = value.firstIndex(of: ":") {
+            guard let name = MachineName.network(value[value.index(after: mark)...]) else {
+                return false
+            }
+            value = String(value[..<mark])
+            if value == NetworkState.offline.rawValue || value == Self.unknown { return false }
+            new.network.names = NetworkNames(given: [name])
         }
+        new[kind].value = value
+        if new[kind].value == nil, value != Self.unknown { return false }
+        conditions = new.only([kind], else: conditions)
         kinds.insert(kind)
         return true
     }
@@ -76,12 +97,24 @@ public struct ConditionOverride: Hashable, Sendable {
         to conditions: inout Conditions, source: String, since: (ConditionKind) -> Timestamp?
     ) {
         for kind in kinds {
-            conditions[kind] = Reading(
-                self.conditions[kind].value, source: source, since: since(kind))
+            conditions.replace(kind, by: self.conditions, source: source, since: since(kind))
         }
     }
 
     // MARK: -
+
+    /// The parts between commas; one without `=` continues the list of the one before.
+    private static func items(_ text: some StringProtocol) -> [String] {
+        var items: [String] = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            if let last = items.last, last.hasPrefix("mounted="), !part.contains("=") {
+                items[items.count - 1] += "," + part
+            } else {
+                items.append(String(part))
+            }
+        }
+        return items
+    }
 
     private static let unknown = "unknown"
 
@@ -118,6 +151,8 @@ package struct ConditionOverrides: Hashable, Sendable {
     /// When the process was told: an environment does not change.
     package var environmentSince: Timestamp?
     package var kept = KeptOverride()
+    /// The networks that were given names.
+    package var networks: [String: NetworkPlace] = [:]
 
     package init() {}
 

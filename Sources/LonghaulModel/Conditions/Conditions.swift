@@ -12,6 +12,8 @@ public struct Conditions: Hashable, Sendable {
     public var isIdle: Reading<Bool> = .unknown
     /// The machine is told to save power, by the power profile `power-saver`.
     public var savesPower: Reading<Bool> = .unknown
+    /// The file systems that requests name, as far as they are mounted.
+    public var mounted: Reading<MountedFileSystems> = .unknown
 
     /// All unknown.
     public init() {}
@@ -22,7 +24,7 @@ public struct Reading<Value: Hashable & Sendable>: Hashable, Sendable {
     /// `nil` = unknown.
     public var value: Value?
     /// The source: `upower`, `networkmanager`, `logind`, `powerprofiles`, `sysfs`, `rtnetlink`,
-    /// `proc`, `environment`, `store`, `none`.
+    /// `proc`, `mountinfo`, `environment`, `store`, `none`.
     public var source: String
     /// First moment at which this engine saw the value; `nil` = never looked. For the network: the
     /// first moment on this network.
@@ -30,6 +32,8 @@ public struct Reading<Value: Hashable & Sendable>: Hashable, Sendable {
     /// Identity of the network, for readings of the network only; `nil` = not known, for example
     /// because the network is overridden.
     package var identity: NetworkIdentity?
+    /// Names of the network, for readings of the network only; `nil` = they were not read.
+    package var names: NetworkNames?
 
     /// A value as a source gives it; `nil` = unknown.
     public init(_ value: Value?, source: String, since: Timestamp?) {
@@ -43,6 +47,10 @@ public struct Reading<Value: Hashable & Sendable>: Hashable, Sendable {
 }
 
 extension Reading<NetworkState> {
+    /// Name of the network: the one that `longhaul network name` gave it, else NetworkManager's;
+    /// `nil` = it has none, or was not asked for.
+    public var name: String? { value == .offline ? nil : names?.shown }
+
     /// NetworkManager says that it is connected when addresses, routes and name servers are set;
     /// the kernel, when the first address is.
     package var hasSettled: Bool { source == "networkmanager" }
@@ -87,6 +95,8 @@ public enum ConditionKind: String, Codable, Sendable, CaseIterable {
     case idle
     /// ``Conditions/savesPower``.
     case saver
+    /// ``Conditions/mounted``.
+    case mounted
 }
 
 extension Reading {
@@ -111,7 +121,11 @@ extension Conditions {
     /// All conditions on which these needs depend were read.
     package func hasSeen(_ needs: ConditionNeeds) -> Bool {
         needs.kinds.allSatisfy { self[$0].since != nil }
+            && needs.mounts.allSatisfy { mounted.value?.isMounted($0) != nil || isUnreadable }
     }
+
+    /// No source tells what is mounted.
+    private var isUnreadable: Bool { mounted.value == nil && mounted.since != nil }
 
     /// Fills conditions that this process has not read yet with the readings of other processes.
     package func completed(by others: Conditions) -> Conditions {
@@ -124,8 +138,17 @@ extension Conditions {
         _ kinds: Set<ConditionKind>, else rest: Conditions = Conditions()
     ) -> Conditions {
         var result = rest
-        for kind in kinds { result[kind] = self[kind] }
+        for kind in kinds { kind.entry.copy(self, &result) }
         return result
+    }
+
+    /// Replaces a reading by that of others, from another source.
+    package mutating func replace(
+        _ kind: ConditionKind, by others: Conditions, source: String, since: Timestamp?
+    ) {
+        kind.entry.copy(others, &self)
+        self[kind].source = source
+        self[kind].since = since
     }
 
     /// The reading of a condition, with its value as a text.
@@ -142,6 +165,7 @@ struct ConditionEntry: Sendable {
     let form: ConditionKind.Form
     let get: @Sendable (Conditions) -> Reading<String>
     let set: @Sendable (inout Conditions, Reading<String>) -> Void
+    let copy: @Sendable (Conditions, inout Conditions) -> Void
 
     init<Value>(
         _ path: any WritableKeyPath<Conditions, Reading<Value>> & Sendable, _ values: String,
@@ -151,14 +175,20 @@ struct ConditionEntry: Sendable {
         self.values = values
         self.form = form
         get = { $0[keyPath: path].map(text) }
-        set = { $0[keyPath: path] = $1.map(parse) }
+        set = { conditions, reading in
+            // A text may say less than the value.
+            let old = conditions[keyPath: path].value
+            let isSame = old.map(text) == reading.value
+            conditions[keyPath: path] = reading.map(isSame ? { _ in old } : parse)
+        }
+        copy = { $1[keyPath: path] = $0[keyPath: path] }
     }
 }
 
 extension ConditionKind {
     /// How a value is shown.
     package enum Form: Sendable {
-        case word, percent, yesNo
+        case word, percent, yesNo, list
     }
 
     package var form: Form { entry.form }
@@ -174,6 +204,7 @@ extension ConditionKind {
         case .network: Self.networkEntry
         case .idle: Self.idleEntry
         case .saver: Self.saverEntry
+        case .mounted: Self.mountedEntry
         }
     }
 
@@ -183,7 +214,8 @@ extension ConditionKind {
     private static let batteryEntry = ConditionEntry(
         \.battery, "0 to 100 or unknown", .percent, text: { "\($0)" }, parse: percent)
     private static let networkEntry = ConditionEntry(
-        \.network, "unmetered, metered, offline or unknown", .word, text: \.rawValue,
+        \.network, "unmetered, metered, each with a name as in unmetered:home, offline or unknown",
+        .word, text: \.rawValue,
         parse: { NetworkState(rawValue: $0) })
     private static let idleEntry = ConditionEntry(
         \.isIdle, "yes, no or unknown", .yesNo, text: { $0 ? "yes" : "no" },
@@ -191,6 +223,9 @@ extension ConditionKind {
     private static let saverEntry = ConditionEntry(
         \.savesPower, "on, off or unknown", .word, text: { $0 ? "on" : "off" },
         parse: { ["on": true, "off": false][$0] })
+    private static let mountedEntry = ConditionEntry(
+        \.mounted, "names of file systems with commas between, none or unknown", .list,
+        text: \.text, parse: { MountedFileSystems(parsing: $0) })
 
     @Sendable private static func percent(_ text: String) -> Int? {
         guard (1...3).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit),
@@ -205,6 +240,7 @@ extension Reading {
     fileprivate func map<Other>(_ change: (Value) -> Other?) -> Reading<Other> {
         var reading = Reading<Other>(value.flatMap(change), source: source, since: since)
         reading.identity = identity
+        reading.names = names
         return reading
     }
 }

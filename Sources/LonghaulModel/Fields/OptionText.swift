@@ -118,7 +118,8 @@ package enum OptionText {
         guard let needs = ConditionNeeds(parsing: text) else {
             throw bad(
                 text, name,
-                "it is a list of power, unmetered, idle, network and battery=50, or none")
+                "it is a list of power, unmetered, idle, network, battery=50, network=NAME|NAME and"
+                    + " mounted=NAME, or none")
         }
         return needs
     }

@@ -161,6 +161,7 @@ private struct Holds {
     private static func word(_ wait: WaitReason) -> String? {
         switch wait.reason {
         case .network where wait.nextCheck != nil: nil
+        case .network where wait.networks != nil: "the network " + (wait.networks ?? "")
         case .network where wait.required != WaitReason.unmeteredNetwork: "a network"
         case .network: WaitReason.Reason.unmetered.condition
         case .input: "an answer from its host"
@@ -198,6 +199,7 @@ extension WaitReason.Reason {
         case .unmetered: .condition("an unmetered network")
         case .idle: .condition("an idle machine")
         case .saver: .condition("no power saving")
+        case .mounted: .condition("a mounted file system")
         case .backoff, .originCooldown, .storage: .pause
         case .concurrency, .originLimit, .engine: .turn
         case .input, .host, .trigger, .transfers: .event
@@ -251,4 +253,18 @@ extension WaitReason {
 
     /// Requirement of a transfer on the network, besides that there is one.
     package static let unmeteredNetwork = "unmetered"
+    package static let presentNetwork = "present"
+    package static let settledNetwork = "a settled one"
+    /// The present network, where it has no name.
+    package static let unnamedNetwork = "a network without a name"
+
+    /// The networks that it names, as they were typed; `nil` = it names none.
+    package var networks: String? {
+        guard reason == .network, var names = required else { return nil }
+        if isPreference { names.removeLast(WaitReason.preferredMark.count) }
+        let others = [
+            WaitReason.presentNetwork, WaitReason.settledNetwork, WaitReason.unmeteredNetwork,
+        ]
+        return others.contains(names) ? nil : names
+    }
 }

@@ -66,8 +66,8 @@ extension StoredTask {
     }
 
     /// Something has happened that a standing request waits for.
-    package mutating func fire(_ trigger: TaskTrigger, now: Timestamp) {
-        let fired = FiredTrigger(trigger, at: now)
+    package mutating func fire(_ event: TriggerEvent, now: Timestamp) {
+        let fired = FiredTrigger([event], at: now)
         self.trigger = self.trigger?.adding(fired) ?? fired
         if launch == nil { makeDue(now: now) }
     }
@@ -119,37 +119,27 @@ extension TaskTiming {
 /// How the world has changed for a standing request, and when it last did so.
 package struct FiredTrigger: Hashable, Sendable {
     /// All changes that are handed over together, in order; never empty, each once.
-    package private(set) var events: [TaskTrigger]
+    package private(set) var events: [TriggerEvent]
     package private(set) var at: Timestamp
 
-    package init(_ trigger: TaskTrigger, at: Timestamp) {
-        events = [trigger]
+    /// - Parameter events: Not empty.
+    package init(_ events: [TriggerEvent], at: Timestamp) {
+        precondition(!events.isEmpty, "something has fired")
+        self.events = events
         self.at = at
     }
 
-    /// The last one.
-    package var trigger: TaskTrigger { events[events.count - 1] }
+    package var triggers: [TaskTrigger] { events.map(\.trigger) }
 
     /// The trigger with everything that has fired since.
     package func adding(_ new: FiredTrigger) -> FiredTrigger {
         var all = self
-        all.events.removeAll { new.events.contains($0) }
-        all.events += new.events
+        let added = new.events.map { event in
+            events.first { $0.trigger == event.trigger }.map { event.after($0) } ?? event
+        }
+        all.events.removeAll { new.triggers.contains($0.trigger) }
+        all.events += added
         all.at = new.at
         return all
-    }
-
-    // MARK: - Stored
-
-    package var text: String { events.map(\.rawValue).joined(separator: ",") }
-
-    package init?(_ text: String, at: Timestamp) {
-        events = Self.events(text)
-        self.at = at
-        if events.isEmpty { return nil }
-    }
-
-    package static func events(_ text: String) -> [TaskTrigger] {
-        text.split(separator: ",").compactMap { TaskTrigger(rawValue: String($0)) }
     }
 }

@@ -8,25 +8,6 @@ public enum TaskKind: String, Codable, Sendable, CaseIterable {
     case processing
 }
 
-/// A change of the machine that launches a host. The counterpart of launches for significant
-/// location changes.
-public enum TaskTrigger: String, Codable, Sendable, CaseIterable {
-    /// There is a network again.
-    case online
-    /// There is another network than before.
-    case networkChange = "network-change"
-    /// External power has come.
-    case power
-    /// The machine runs on its battery from now on.
-    case battery
-    /// The machine has woken from sleep.
-    case resume
-    /// The machine has been started.
-    case boot
-    /// A file system was mounted.
-    case mount
-}
-
 /// How often a task is repeated. The counterpart of `XPC_ACTIVITY_INTERVAL`.
 public struct TaskRepetition: Hashable, Codable, Sendable {
     /// Seconds between two runs, 1 and more.
@@ -181,6 +162,7 @@ public struct TaskRequest: Hashable, Sendable {
                 + " without spaces and commas"
         }
         if let defect = requirements.defect { return defect }
+        if let defect = triggers.lazy.compactMap(\.defect).first { return defect }
         if let repetition {
             if isStanding { return "a task repeats or has triggers, not both" }
             if job?.daily != nil { return "a job repeats after an interval or at a time of day" }

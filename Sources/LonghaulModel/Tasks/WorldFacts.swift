@@ -9,6 +9,12 @@ package struct WorldFacts: Hashable, Codable, Sendable {
     package var resumes = 0
     /// Numbers of the mounts; `nil` = not known.
     package var mounts: Set<Int64>?
+    /// Names of the network; `nil` = not known. Offline there are none.
+    package var names: NetworkNames?
+    /// The file systems that triggers name; `nil` = not known.
+    package var fileSystems: MountedFileSystems?
+    /// By each path that a trigger watches, the stamps of its complete files (``PathFacts``).
+    package var paths: [String: [String: Int64]]?
 
     package init() {}
 }
@@ -20,6 +26,8 @@ package struct MachineFacts: Hashable, Sendable {
     package var resumes = 0
     /// The numbers of its mounts; `nil` = not read.
     package var mounts: Set<Int64>?
+    /// What is at the paths that triggers watch.
+    package var paths: [TaskTrigger: PathFacts] = [:]
 
     package init(bootID: String? = nil) {
         self.bootID = bootID
@@ -44,7 +52,56 @@ extension WorldFacts {
         case .boot: bootID != nil && old.bootID != nil && bootID != old.bootID
         case .mount:
             bootID == old.bootID && !(mounts ?? []).isSubset(of: old.mounts ?? mounts ?? [])
+        case .fileSystem(let name):
+            fileSystems?.isMounted(name) == true && old.fileSystems?.isMounted(name) == false
+        case .network(let name): has(comeOnto: name, since: old)
+        // Told by the files: see ``follow(_:_:since:submitted:)``.
+        case .path: false
         }
+    }
+
+    private func has(comeOnto network: String, since old: WorldFacts) -> Bool {
+        guard let names, let before = old.names else { return false }
+        if names.connection?.contains(network) == true, let known = before.connection,
+            !known.contains(network)
+        {
+            return true
+        }
+        guard names.given?.contains(network) == true, let known = before.given else { return false }
+        // A network that gets its name while the machine is on it stays the same.
+        let isSame = before.place.map { names.place?.isSame(as: $0) ?? false } ?? false
+        return !known.contains(network) && !isSame
+    }
+
+    /// The triggers that have fired, those with a name among the ones asked for.
+    package func events(
+        since old: WorldFacts, for watched: Set<TaskTrigger>
+    ) -> [TriggerEvent] {
+        let named = watched.filter { $0.name != nil && has(happened: $0, since: old) }
+        return (triggers(since: old) + named.sorted { $0.rawValue < $1.rawValue }).map { trigger in
+            guard case .fileSystem(let name) = trigger, let path = fileSystems?.directories[name]
+            else { return TriggerEvent(trigger) }
+            return TriggerEvent(trigger, path: path.isEmpty ? nil : path)
+        }
+    }
+
+    /// Records what is at a path.
+    ///
+    /// - Parameter facts: `nil` = it was not read.
+    /// - Returns: The event where files are new there.
+    package mutating func follow(
+        _ trigger: TaskTrigger, _ facts: PathFacts?, since old: WorldFacts, submitted: Timestamp
+    ) -> TriggerEvent? {
+        let seen = old.paths?[trigger.rawValue]
+        guard let facts, let path = trigger.name else {
+            paths = paths ?? [:]
+            paths?[trigger.rawValue] = seen
+            return nil
+        }
+        let (now, files) = facts.compare(with: seen, submitted: submitted, at: path)
+        paths = paths ?? [:]
+        paths?[trigger.rawValue] = now
+        return files.isEmpty ? nil : TriggerEvent(trigger, files: files)
     }
 
     private func isAnotherNetwork(than old: WorldFacts) -> Bool {
@@ -64,43 +121,18 @@ extension WorldFacts {
         if power == nil { all.power = old.power }
         if bootID == nil { all.bootID = old.bootID }
         if mounts == nil { all.mounts = old.mounts }
+        all.names = completedNames(by: old)
+        all.fileSystems = fileSystems ?? old.fileSystems
         return all
     }
-}
 
-/// Triggers as bits, as they are stored: never renumber.
-package struct TriggerSet: OptionSet, Hashable, Sendable {
-    package let rawValue: Int
-
-    package init(rawValue: Int) {
-        self.rawValue = rawValue
-    }
-
-    package init(_ triggers: [TaskTrigger]) {
-        self.init(rawValue: triggers.reduce(0) { $0 | TriggerSet.bit($1) })
-    }
-
-    package var all: [TaskTrigger] {
-        TaskTrigger.allCases.filter { rawValue & TriggerSet.bit($0) != 0 }
-    }
-
-    private static func bit(_ trigger: TaskTrigger) -> Int {
-        switch trigger {
-        case .online: 1
-        case .networkChange: 2
-        case .power: 4
-        case .battery: 8
-        case .resume: 16
-        case .boot: 32
-        case .mount: 64
-        }
-    }
-
-    /// The conditions that have to be watched for these.
-    package var interest: ConditionNeeds {
-        let triggers = all
-        return ConditionNeeds(
-            power: triggers.contains(.power) || triggers.contains(.battery),
-            network: triggers.contains(.online) || triggers.contains(.networkChange))
+    private func completedNames(by old: WorldFacts) -> NetworkNames? {
+        guard let isOnline else { return old.names }
+        if !isOnline { return NetworkNames(given: [], connection: []) }
+        guard var all = names, let before = old.names else { return names ?? old.names }
+        if all.given == nil { (all.given, all.place) = (before.given, before.place) }
+        // NetworkManager may begin anew.
+        if all.connection?.isEmpty ?? true { all.connection = before.connection }
+        return all
     }
 }

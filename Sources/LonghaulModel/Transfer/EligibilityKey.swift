@@ -3,18 +3,20 @@
 /// so that a million transfers that may not run now cost one look-up.
 ///
 /// Bits are stored: never renumber. 0 needs a network, 1 discretionary, 2–23, 50 and 51 the needs
-/// (`NeedSet.table`), 24–45 number of the windows in the store, 46 preferences were given, 47 has
+/// (`NeedSet.table`), 24–45 number of the terms in the store, 46 preferences were given, 47 has
 /// mirrors, 48 a command waits for it, 49 goes once, 52 waits for other transfers, 62 runs now.
 package struct EligibilityKey: Hashable, Sendable {
-    /// All but the windows.
+    /// All but the terms.
     package let bits: Int64
-    /// The times when it may run; `nil` = at any time.
-    package let windows: TimeWindows?
+    package let terms: EligibilityTerms
 
-    private init(bits: Int64, windows: TimeWindows?) {
+    package init(bits: Int64, terms: EligibilityTerms) {
         self.bits = bits
-        self.windows = windows
+        self.terms = terms
     }
+
+    /// The times when it may run; `nil` = at any time.
+    package var windows: TimeWindows? { terms.windows }
 
     /// - Parameter usesNetwork: False for URLs of this machine itself.
     package init(
@@ -27,11 +29,15 @@ package struct EligibilityKey: Hashable, Sendable {
         if isAwaited { bits |= 1 << 48 }
         if goesOnce { bits |= 1 << 49 }
         if waitsForTransfers { bits |= 1 << 52 }
-        bits |= EligibilityKey.pack(schedule.requires) { $0.bits.required }
+        bits |= EligibilityKey.pack(schedule.requires) { $0.required }
         if let prefers = schedule.prefers {
-            bits |= EligibilityKey.pack(prefers) { $0.bits.preferred } | 1 << 46
+            bits |= EligibilityKey.pack(prefers) { $0.preferred } | 1 << 46
         }
-        self.init(bits: bits, windows: schedule.windows)
+        self.init(
+            bits: bits,
+            terms: EligibilityTerms(
+                windows: schedule.windows, requires: schedule.requires.named,
+                prefers: schedule.prefers?.named ?? ConditionNeeds()))
     }
 
     /// The key of a transfer without any of them.
@@ -61,7 +67,8 @@ package struct EligibilityKey: Hashable, Sendable {
         let plain = EligibilityKey(
             isDiscretionary: isDiscretionary, usesNetwork: usesNetwork, hasMirrors: hasMirrors,
             isAwaited: isAwaited, goesOnce: goesOnce)
-        return EligibilityKey(bits: plain.bits | EligibilityKey.runsNowBit, windows: nil)
+        return EligibilityKey(
+            bits: plain.bits | EligibilityKey.runsNowBit, terms: EligibilityTerms())
     }
 
     package var schedule: TransferSchedule {
@@ -97,12 +104,15 @@ package struct EligibilityKey: Hashable, Sendable {
             hasMirrors: hasMirrors, isAwaited: isAwaited, goesOnce: goesOnce,
             waitsForTransfers: waitsForTransfers)
         return EligibilityKey(
-            bits: plain.bits & ~(1 << 46) | (mark ? 1 << 46 : 0), windows: windows)
+            bits: plain.bits & ~(1 << 46) | (mark ? 1 << 46 : 0), terms: plain.terms)
     }
 
     /// The needs of an eligibility.
     package var conditionNeeds: (required: ConditionNeeds, preferred: ConditionNeeds) {
-        (needs { $0.bits.required }, needs { $0.bits.preferred })
+        (
+            needs { $0.required }.union(terms.requires),
+            needs { $0.preferred }.union(terms.prefers)
+        )
     }
 
     /// The conditions that decide about an eligibility.
@@ -115,11 +125,14 @@ package struct EligibilityKey: Hashable, Sendable {
         return needs
     }
 
-    private func needs(_ place: (NeedSet.Entry) -> Int64) -> ConditionNeeds {
+    private func needs(
+        _ place: ((required: Int64, preferred: Int64)) -> Int64
+    ) -> ConditionNeeds {
         var words: NeedSet = []
         var charge: Int64 = 0
         for entry in NeedSet.table {
-            let field = bits >> place(entry)
+            guard let places = entry.bits else { continue }
+            let field = bits >> place(places)
             if entry.need == .battery {
                 charge = field & 0x7F
             } else if field & 1 != 0 {
@@ -130,34 +143,77 @@ package struct EligibilityKey: Hashable, Sendable {
     }
 
     private static func pack(
-        _ needs: ConditionNeeds, _ place: (NeedSet.Entry) -> Int64
+        _ needs: ConditionNeeds, _ place: ((required: Int64, preferred: Int64)) -> Int64
     ) -> Int64 {
         needs.flags.entries.reduce(0) { bits, entry in
-            bits | (entry.need == .battery ? Int64(needs.battery ?? 0) : 1) << place(entry)
+            guard let places = entry.bits else { return bits }
+            let field = entry.need == .battery ? Int64(needs.battery ?? 0) : 1
+            return bits | field << place(places)
         }
     }
 }
 
-/// The stored number of a key. The windows of all keys stand in a table, and a number has the place
-/// of its windows there: 0 = none.
+/// The parts of an eligibility that are texts: times, and needs with names.
+package struct EligibilityTerms: Hashable, Sendable {
+    package var windows: TimeWindows?
+    /// Of the requirements, those with names; the same for ``prefers``.
+    package var requires = ConditionNeeds()
+    package var prefers = ConditionNeeds()
+
+    package init(
+        windows: TimeWindows? = nil, requires: ConditionNeeds = ConditionNeeds(),
+        prefers: ConditionNeeds = ConditionNeeds()
+    ) {
+        self.windows = windows
+        self.requires = requires
+        self.prefers = prefers
+    }
+
+    package var isEmpty: Bool { self == EligibilityTerms() }
+
+    /// The windows, and in further lines the names of required and of preferred needs.
+    package var stored: String {
+        let lines = [windows?.stored ?? ""] + [requires, prefers].map {
+            $0.names.joined(separator: ",")
+        }
+        return requires.isEmpty && prefers.isEmpty ? lines[0] : lines.joined(separator: "\n")
+    }
+
+    /// Reads ``stored``.
+    package init?(stored text: String) {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        if !lines[0].isEmpty {
+            guard let windows = TimeWindows(stored: String(lines[0])) else { return nil }
+            self.windows = windows
+        }
+        if lines.count == 1 { return }
+        guard lines.count == 3, let required = ConditionNeeds(parsing: lines[1]),
+            let preferred = ConditionNeeds(parsing: lines[2])
+        else { return nil }
+        (requires, prefers) = (required, preferred)
+    }
+}
+
+/// The stored number of a key. The terms of all keys stand in a table, and a number has the place
+/// of its terms there: 0 = none.
 extension EligibilityKey {
     /// The bits of the place.
     package static var placeBits: Range<Int> { 24..<46 }
 
-    /// - Parameter windows: The windows at the place; ignored if the number has no place.
-    package init(stored number: Int64, windows: TimeWindows?) {
+    /// - Parameter terms: The terms at the place; ignored if the number has no place.
+    package init(stored number: Int64, terms: EligibilityTerms?) {
         let place = EligibilityKey.place(inStored: number)
         self.init(
             bits: number ^ place << Int64(EligibilityKey.placeBits.lowerBound),
-            windows: place == 0 ? nil : windows)
+            terms: place == 0 ? EligibilityTerms() : terms ?? EligibilityTerms())
     }
 
-    /// - Parameter place: The place of its windows; ignored if it has no windows.
+    /// - Parameter place: The place of its terms; ignored if it has none.
     package func stored(place: Int64) -> Int64 {
         assert(
-            windows == nil || (1..<1 << EligibilityKey.placeBits.count).contains(place),
-            "windows have a place")
-        return windows == nil ? bits : bits | place << Int64(EligibilityKey.placeBits.lowerBound)
+            terms.isEmpty || (1..<1 << EligibilityKey.placeBits.count).contains(place),
+            "terms have a place")
+        return terms.isEmpty ? bits : bits | place << Int64(EligibilityKey.placeBits.lowerBound)
     }
 
     package static func place(inStored number: Int64) -> Int64 {

@@ -238,7 +238,7 @@ public struct WaitReason: Hashable, Codable, Sendable {
         case power
         /// The battery has less charge than is required.
         case battery
-        /// There is no network.
+        /// There is no network, or it is none of those that are named.
         case network
         /// The network costs by volume, or that is unknown.
         case unmetered
@@ -246,6 +246,8 @@ public struct WaitReason: Hashable, Codable, Sendable {
         case idle
         /// The machine is set to save power.
         case saver
+        /// A file system is not mounted.
+        case mounted
         /// The disk of the destination is full.
         case storage
         /// The pause after a failed attempt, or one that the server asked for.

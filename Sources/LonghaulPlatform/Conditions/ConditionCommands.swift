@@ -8,6 +8,10 @@ final class ConditionCommands: Sendable {
     struct Wants: Sendable {
         var interest: ConditionInterest = []
         var overrides = ConditionOverrides()
+        /// The file systems that requests name.
+        var fileSystems: Set<String> = []
+        /// Triggers with a path.
+        var paths: Set<TaskTrigger> = []
         /// Why the machine is to wait; shown by `systemd-inhibit --list`.
         var delayReason = "Transfers are saved"
         /// Why the machine is not to go to sleep by itself.
@@ -139,7 +143,17 @@ package struct ConditionInterest: OptionSet, Hashable, Sendable {
     /// Keeps the machine from going to sleep because nobody uses it.
     package static let stayAwake = ConditionInterest(rawValue: 512)
 
-    package static let conditions = ConditionInterest(ConditionKind.allCases)
+    /// Finds the file systems that requests name.
+    package static let mounted = ConditionInterest(rawValue: 1024)
+    /// Used with ``network``: its names, too.
+    package static let networkNames = ConditionInterest(rawValue: 2048)
+
+    package static let conditions = ConditionInterest(ConditionKind.allCases).union(.networkNames)
+
+    package init(_ needs: ConditionNeeds) {
+        self.init(needs.kinds)
+        if !needs.networks.isEmpty { insert(.networkNames) }
+    }
 
     package init(_ kinds: some Sequence<ConditionKind>) {
         self = []
@@ -157,6 +171,7 @@ package struct ConditionInterest: OptionSet, Hashable, Sendable {
         case .network: self = .network
         case .idle: self = .idle
         case .saver: self = .saver
+        case .mounted: self = .mounted
         }
     }
 }
@@ -174,6 +189,8 @@ package enum MachineEvent: Sendable {
     case shutdownCancelled
     /// All mounts, each by a number of its own.
     case mounts(Set<Int64>)
+    /// What is at the paths that are watched.
+    case paths([TaskTrigger: PathFacts])
 }
 
 /// Tells whether the machine would wait for this process before it sleeps or shuts down.

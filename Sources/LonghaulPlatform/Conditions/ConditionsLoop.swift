@@ -19,7 +19,8 @@ final class ConditionsLoop {
     private var power: SysfsPower?
     private var network: KernelNetwork?
     private var idle: IdleSampler
-    private var machine = MachineChanges()
+    private var machine: MachineChanges
+    private var paths: PathWatches?
     /// The values read, without overrides; for conditions outside the interest, the latest value.
     private var seen = Conditions()
     /// Identity of the last network that was seen.
@@ -31,6 +32,7 @@ final class ConditionsLoop {
         self.snapshot = snapshot
         retry = BusRetry(snapshot.busRetrySeconds)
         idle = IdleSampler(snapshot)
+        machine = MachineChanges(dev: snapshot.dev)
         wants = commands.wants
         login.onEvent = { [unowned self] event in
             if wants.interest.contains(.machineEvents) { return commands.tell(event) }
@@ -47,6 +49,7 @@ final class ConditionsLoop {
             followBus(now.monotonic)
             followKernel(now)
             followMachine(now.monotonic)
+            followPaths(now)
             if let bus {
                 manager.consult(bus, about: network?.deciding)
                 manager.followConnection(bus)
@@ -117,9 +120,11 @@ final class ConditionsLoop {
 
     /// Every needed source has answered.
     private var isRead: Bool {
+        if network?.isAsking ?? false { return false }
         guard bus != nil else { return true }
         if !needed.isDisjoint(with: [.power, .battery]), !upower.service.isSettled { return false }
         if needed.contains(.network), !manager.service.isSettled { return false }
+        if needed.contains([.network, .networkNames]), manager.names == nil { return false }
         if needed.contains(.saver), !profiles.isSettled { return false }
         // A caller of `read` does not wait for the answer about logind's delay lock.
         return !needed.contains(.idle) || login.service.isSettled
@@ -133,6 +138,7 @@ final class ConditionsLoop {
             if network == nil {
                 network = KernelNetwork(sysfs: snapshot.sysfs, now: now.monotonic)
             }
+            network?.findsPlace = needed.contains(.networkNames)
             network?.advance(to: now.monotonic)
         } else {
             network = nil
@@ -148,14 +154,27 @@ final class ConditionsLoop {
 
     /// Follows the changes of the machine that triggers wait for.
     private func followMachine(_ now: Instant) {
+        let isWanted =
+            wants.interest.contains(.mounts) || needed.contains(.mounted) || !wants.paths.isEmpty
         let mounts = machine.follow(
-            mountTable: wants.interest.contains(.mounts) ? snapshot.mountTable : nil)
-        if let mounts { commands.tell(.mounts(mounts)) }
+            mountTable: isWanted ? snapshot.mountTable : nil, names: wants.fileSystems)
+        if wants.interest.contains(.mounts), let mounts { commands.tell(.mounts(mounts)) }
         // logind tells it; without it the clocks do, when they are compared.
         let isCompared = wants.interest.contains(.wakes) && login.isIdle == nil
         if machine.compareClocks(every: isCompared ? snapshot.sleepSampleSeconds : nil, now: now) {
             commands.tell(.didWake)
         }
+    }
+
+    private func followPaths(_ now: Moment) {
+        if wants.paths.isEmpty {
+            paths = nil
+            return
+        }
+        let watches = paths ?? PathWatches()
+        paths = watches
+        watches.follow(wants.paths, now: now.monotonic)
+        if let facts = watches.advance(to: now) { commands.tell(.paths(facts)) }
     }
 
     private func followPower(_ now: Instant) {
@@ -218,6 +237,11 @@ final class ConditionsLoop {
             let source = saves == nil ? "none" : PowerProfiles.source
             seen.savesPower.note(saves, source: source, now: now.wall)
         }
+        if needed.contains(.mounted) {
+            let mounted = machine.fileSystems
+            let source = mounted == nil ? "none" : MountTable.source
+            seen.mounted.note(mounted, source: source, now: now.wall)
+        }
         let shown = seen.only(wants.interest.kinds)
         commands.tell(wants.overrides.apply(to: shown), wants, complete: isRead)
         if delayLock != reportedLock {
@@ -237,6 +261,12 @@ final class ConditionsLoop {
             identity = identity ?? found
         }
         seen.network.identity = identity
+        seen.network.names = nil
+        if needed.contains(.networkNames) {
+            seen.network.names = NetworkNames(
+                place: network?.place, connection: bus == nil ? [] : manager.names,
+                known: wants.overrides.networks)
+        }
     }
 
     // MARK: - Sleep
@@ -249,6 +279,7 @@ final class ConditionsLoop {
         polled.append(pollfd(fd: network?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
         polled.append(
             pollfd(fd: machine.descriptor ?? -1, events: Int16(POLLERR | POLLPRI), revents: 0))
+        polled.append(pollfd(fd: paths?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
         let answer = poll(&polled, nfds_t(polled.count), milliseconds(now))
         if answer < 0 {
             // If memory is short, poll may fail for a while (ENOMEM).
@@ -258,15 +289,17 @@ final class ConditionsLoop {
         if polled[2].revents != 0 { power?.receive() }
         if polled[3].revents != 0 { network?.receive(now: SystemClock.now().monotonic) }
         if polled[4].revents != 0, let mounts = machine.receive() {
-            commands.tell(.mounts(mounts))
+            if wants.interest.contains(.mounts) { commands.tell(.mounts(mounts)) }
+            paths?.expect(SystemClock.now().monotonic)
         }
+        if polled[5].revents != 0 { paths?.receive(now: SystemClock.now().monotonic) }
     }
 
     /// Milliseconds until the next work is due, rounded up so that it is due then. -1 = none is.
     private func milliseconds(_ now: Instant) -> Int32 {
         let due = [
             bus == nil && !needed.isEmpty ? retry.due : nil, power?.due, network?.due, idle.due,
-            machine.due,
+            machine.due, paths?.due,
         ].compactMap { $0 }.min().map { $0 - now }
         guard let seconds = [due, bus?.patience].compactMap({ $0 }).min() else { return -1 }
         return Int32(min(max(seconds, 0) * 1_000, 3_600_000).rounded(.up))

@@ -14,6 +14,7 @@ package final class ConditionsWatch: Sendable {
     ///
     /// - Parameters:
     ///   - interest: the conditions to read; the others stay unknown, with no `since`.
+    ///   - fileSystems: the names to look for among the mounts.
     ///   - onChange: called on the watch's thread when a reading has changed, its source or value.
     ///   - onEvent: called on the watch's thread when `interest` has
     ///     ``ConditionInterest/machineEvents``.
@@ -23,7 +24,7 @@ package final class ConditionsWatch: Sendable {
     ///   error: the next source is used, and without any the value is unknown.
     package static func start(
         _ snapshot: ConditionContext, interest: ConditionInterest,
-        overrides: ConditionOverrides = ConditionOverrides(),
+        overrides: ConditionOverrides = ConditionOverrides(), fileSystems: Set<String> = [],
         onChange: @escaping @Sendable (Conditions) -> Void = { _ in },
         onEvent: @escaping @Sendable (MachineEvent) -> Void = { _ in },
         onDelayLock: @escaping @Sendable (DelayLockState) -> Void = { _ in }
@@ -33,6 +34,7 @@ package final class ConditionsWatch: Sendable {
         commands.change { wants in
             wants.interest = interest
             wants.overrides = overrides
+            wants.fileSystems = fileSystems
         }
         return try ConditionsWatch(commands, snapshot)
     }
@@ -61,8 +63,18 @@ package final class ConditionsWatch: Sendable {
     }
 
     /// Sets the conditions to read from now on.
-    package func setInterest(_ interest: ConditionInterest) {
-        commands.change { $0.interest = interest }
+    ///
+    /// - Parameter fileSystems: The names to look for among the mounts; `nil` = as before.
+    package func setInterest(_ interest: ConditionInterest, fileSystems: Set<String>? = nil) {
+        commands.change { wants in
+            wants.interest = interest
+            if let fileSystems { wants.fileSystems = fileSystems }
+        }
+    }
+
+    /// Sets the paths to watch from now on.
+    package func setPaths(_ triggers: Set<TaskTrigger>) {
+        commands.change { $0.paths = triggers }
     }
 
     /// Delays sleep and shutdown from now on for this reason, which logind shows, and reads nothing

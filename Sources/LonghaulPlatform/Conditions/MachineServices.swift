@@ -14,6 +14,9 @@ final class NetworkService {
     private var active: String?
     /// `nil` = NetworkManager is not running, has no connection, or has not answered yet.
     private(set) var connection: String?
+    /// Id and UUID of the connection, as far as they are known.
+    private var found: [String] = []
+    private var answers = 0
 
     init() {
         object = BusObject(service: Self.name, path: Self.path, interface: Self.name)
@@ -21,6 +24,7 @@ final class NetworkService {
         service.onVanish = { [unowned self] in
             forget()
             (active, connection) = (nil, nil)
+            (found, answers) = ([], 0)
         }
     }
 
@@ -29,10 +33,27 @@ final class NetworkService {
         let primary = object.properties?["PrimaryConnection"]?.text
         if primary == active { return }
         (active, connection) = (primary, nil)
+        (found, answers) = ([], 0)
         guard let primary, primary != "/" else { return }
-        get("Uuid", of: primary, Self.name + ".Connection.Active", bus) { [unowned self] reply in
-            if active == primary { connection = reply.variant()?.text }
+        for property in ["Id", "Uuid"] {
+            get(property, of: primary, Self.name + ".Connection.Active", bus) {
+                [unowned self] reply in
+                guard active == primary else { return }
+                answers += 1
+                guard let text = reply.variant()?.text else { return }
+                found.append(text)
+                if property == "Uuid" { connection = text }
+            }
         }
+    }
+
+    /// Id and UUID of the connection; empty = there is none, `nil` = not answered yet.
+    var names: [String]? {
+        guard service.isSettled else { return nil }
+        guard let primary = object.properties?["PrimaryConnection"]?.text, primary != "/" else {
+            return []
+        }
+        return active == primary && answers == 2 ? found : nil
     }
 
     /// `nil` = NetworkManager is not running, does not know, or does not manage the active network.

@@ -104,7 +104,8 @@ let pageBase = #"""
       network: "a network",
       unmetered: "an unmetered network",
       idle: "an idle machine",
-      saver: "no power saving"
+      saver: "no power saving",
+      mounted: "a file system to be mounted"
     };
     const reasonWords = {
       ...conditionWords,

@@ -1,7 +1,7 @@
 /// The machine's conditions, the settings, and the start of the page.
 let pageMachine = #"""
     const conditionNames = { power: "Power", battery: "Battery", network: "Network", idle: "Idle",
-      saver: "Power saving" };
+      saver: "Power saving", mounted: "Mounted" };
     const valueWords = { external: "external", battery: "on battery", unmetered: "unmetered", metered: "metered",
       offline: "offline", on: "on", off: "off" };
     const sourceWords = {
@@ -12,6 +12,7 @@ let pageMachine = #"""
       sysfs: "the kernel (sysfs)",
       rtnetlink: "the kernel (rtnetlink)",
       proc: "input devices (/proc)",
+      mountinfo: "the kernel (mountinfo)",
       environment: "the environment of the engine",
       store: "an override by hand",
       none: "no source"
@@ -26,6 +27,7 @@ let pageMachine = #"""
         "metered" ? "Work that requires an unmetered network waits." : "Nothing waits for the network.";
       if (c.condition === "idle") return c.value ? "Work that requires an idle machine may run." :
         "The machine is in use: work that requires an idle one waits.";
+      if (c.condition === "mounted") return "Work that requires another file system waits.";
       return c.value === "on" ? "Discretionary work waits while power is saved." :
         "Nothing waits for the end of power saving.";
     }
@@ -35,7 +37,8 @@ let pageMachine = #"""
         const waiting = [...known.values()].filter(row => row.state === "waiting" && row.waits.some(w => w
           .reason === c.condition || c.condition === "network" && w.reason === "unmetered")).length;
         const value = c.value === null ? "unknown" : c.condition === "battery" ? c.value + " %" : typeof c
-          .value === "boolean" ? c.value ? "yes" : "no" : valueWords[c.value] ?? c.value;
+          .value === "boolean" ? c.value ? "yes" : "no" : Array.isArray(c.value) ? c.value.join(", ") ||
+          "none that is asked for" : (valueWords[c.value] ?? c.value) + (c.name ? " (" + c.name + ")" : "");
         return el("tr", {}, el("th", { scope: "row" }, conditionNames[c.condition] ?? c.condition), el(
             "td", {}, value), el("td", {}, effect(c)),
           el("td", {}, waiting ? count(waiting, "transfer") + (waiting === 1 ? " waits" : " wait") +

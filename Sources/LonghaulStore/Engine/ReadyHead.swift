@@ -403,6 +403,13 @@ extension EngineTransaction {
     package var ready: ReadyQueue { ReadyQueue(connection: connection) }
 }
 
+extension Store {
+    /// The eligibilities of transfers that wait for conditions or their turn.
+    package func readyEligibilities() throws(LonghaulError) -> [EligibilityKey] {
+        try access { try ReadyQueue(connection: $0).readyEligibilities() }
+    }
+}
+
 /// The first row of each head, then the second of each, and so on, after the rows in `first`.
 private func interleaved(
     _ heads: [[ReadyRow]], total: Int, after first: [ReadyRow]

@@ -104,9 +104,11 @@ package struct StoreSettings {
         }
         var kept = KeptOverride()
         for row in rows {
-            let parts = row.value.split(separator: " ")
+            // A name may have blanks.
             guard let kind = ConditionKind(rawValue: String(row.key.dropFirst("condition.".count))),
-                parts.count == 2, let at = Int64(parts[1]), kept.override.set(kind, to: parts[0])
+                let blank = row.value.lastIndex(of: " "),
+                let at = Int64(row.value[row.value.index(after: blank)...]),
+                kept.override.set(kind, to: row.value[..<blank])
             else { continue }
             kept.since[kind] = Timestamp(milliseconds: at)
         }
@@ -127,6 +129,46 @@ package struct StoreSettings {
     /// Removes all stored overrides.
     package func clearOverride() throws(LonghaulError) {
         try store.write(.durable) { try $0.run("DELETE FROM setting WHERE key GLOB 'condition.*'") }
+    }
+}
+
+/// The networks that were given names, as rows of `setting`.
+extension StoreSettings {
+    private static let networkPrefix = "network."
+
+    /// A row that cannot be read counts as none.
+    package func networks() throws(LonghaulError) -> [String: NetworkPlace] {
+        let rows = try store.access {
+            try $0.all("SELECT key, value FROM setting WHERE key GLOB 'network.*'") {
+                (key: $0[0] as String, value: $0[1] as String)
+            }
+        }
+        var networks: [String: NetworkPlace] = [:]
+        for row in rows {
+            networks[String(row.key.dropFirst(Self.networkPrefix.count))] =
+                StoredJSON.decode(NetworkPlace.self, row.value)
+        }
+        return networks
+    }
+
+    /// Gives a name; `nil` takes it away.
+    ///
+    /// - Returns: Whether the name was given before.
+    @discardableResult
+    package func setNetwork(
+        _ name: String, to place: NetworkPlace?
+    ) throws(LonghaulError) -> Bool {
+        let key = Self.networkPrefix + name
+        return try store.write(.durable) { connection in
+            let rows = SettingRows(connection)
+            let isKnown = try rows.value(of: key) != nil
+            if let place {
+                try rows.set(key, to: StoredJSON.encode(place))
+            } else {
+                try rows.remove(key)
+            }
+            return isKnown
+        }
     }
 }
 

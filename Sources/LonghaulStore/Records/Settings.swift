@@ -16,6 +16,9 @@ extension EngineView: Codable {
         var value: String?
         var source: String
         var since: Timestamp?
+        var names: NetworkNames?
+        /// Where each file system is mounted.
+        var directories: [String: String]?
     }
 
     private struct Key: CodingKey {
@@ -40,6 +43,10 @@ extension EngineView: Codable {
             let key = Key(stringValue: kind.rawValue)
             guard let entry = try entries.decodeIfPresent(Entry.self, forKey: key) else { continue }
             conditions[kind] = Reading(entry.value, source: entry.source, since: entry.since)
+            if kind == .network { conditions.network.names = entry.names }
+            if kind == .mounted, let directories = entry.directories {
+                conditions.mounted.value?.directories = directories
+            }
         }
     }
 
@@ -48,8 +55,11 @@ extension EngineView: Codable {
         try entries.encode(outlook, forKey: .outlook)
         for kind in ConditionKind.allCases {
             let reading = conditions[kind]
+            let directories = kind == .mounted ? conditions.mounted.value?.directories : nil
             try entries.encode(
-                Entry(value: reading.value, source: reading.source, since: reading.since),
+                Entry(
+                    value: reading.value, source: reading.source, since: reading.since,
+                    names: reading.names, directories: directories),
                 forKey: Key(stringValue: kind.rawValue))
         }
     }

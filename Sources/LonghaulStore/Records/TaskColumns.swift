@@ -142,7 +142,8 @@ enum TaskColumns: Int32, StoredColumn {
             submittedAt: row[.submittedAt])
         task.isUrgent = row[.urgent]
         task.expiresAt = row[.expiresAt]
-        task.eligibility = EligibilityKey(stored: row[.eligibility], windows: nil)
+        // The names of its needs stand in the definition.
+        task.eligibility = EligibilityKey(bits: row[.eligibility], terms: task.eligibility.terms)
         task.writtenAt = row[.writtenAt]
         task.trigger = fired(row, .trigger, at: .triggeredAt)
         task.launch = row[.launch]
@@ -161,5 +162,26 @@ enum TaskColumns: Int32, StoredColumn {
         _ row: StoredRow<TaskColumns>, _ events: TaskColumns, at moment: TaskColumns
     ) -> FiredTrigger? {
         FiredTrigger(row[events], at: row[moment])
+    }
+}
+
+extension FiredTrigger {
+    /// Names with commas between, or JSON where one has details.
+    var text: String {
+        events.allSatisfy(\.isPlain)
+            ? events.map(\.trigger.rawValue).joined(separator: ",") : StoredJSON.encode(events)
+    }
+
+    /// `nil` = nothing has fired that this version knows.
+    init?(_ text: String, at: Timestamp) {
+        let events = Self.events(text)
+        if events.isEmpty { return nil }
+        self.init(events, at: at)
+    }
+
+    static func events(_ text: String) -> [TriggerEvent] {
+        if text.hasPrefix("[") { return StoredJSON.decode([TriggerEvent].self, text) ?? [] }
+        return text.split(separator: ",").compactMap { TaskTrigger(rawValue: String($0)) }
+            .map { TriggerEvent($0) }
     }
 }

@@ -58,7 +58,7 @@ struct TaskRows: ConnectionRows {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?9, ?7, ?10, ?11, ?12, ?13)
             """, request.host, request.identifier,
             (request.kind == .refresh ? DueTask.Kind.refresh : .processing).rawValue,
-            request.definition, request.payload, TriggerSet(request.triggers).rawValue, now,
+            request.definition, request.payload, request.triggers.storedBits, now,
             request.eligibility.eligibility.bits, timing.dueAt, request.job?.deadline,
             isPaused, isRequested, TransferDependencies.text(awaits))
         let id = TaskID(rawValue: connection.lastInsertedRowID)

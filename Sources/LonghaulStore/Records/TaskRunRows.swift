@@ -101,7 +101,7 @@ struct TaskRunRows: ConnectionRows {
     private static func read(_ row: StoredRow<Column>) -> TaskRun {
         var run = TaskRun(
             kind: row.known(.kind) ?? .refresh, launch: row[.launch],
-            triggers: FiredTrigger.events(row[.trigger]), startedAt: row[.startedAt],
+            triggers: FiredTrigger.events(row[.trigger]).map(\.trigger), startedAt: row[.startedAt],
             endedAt: row[.endedAt], result: row.known(.result),
             expiration: row.known(.expiration))
         run.exitStatus = row[.exitStatus]

@@ -132,7 +132,7 @@ enum Version1Hosts {
           urgent INTEGER NOT NULL DEFAULT 0,
           -- A wake-up that was not handed over by then, or a job without a run, is dropped.
           expiresAt INTEGER,
-          -- What a standing request waits for (TriggerSet); 0 = it is none.
+          -- What a standing request waits for ([TaskTrigger].storedBits); 0 = it is none.
           triggers INTEGER NOT NULL DEFAULT 0,
           -- When it was submitted.
           submittedAt INTEGER NOT NULL,
@@ -193,7 +193,7 @@ enum Version1Hosts {
           launch INTEGER NOT NULL,
           -- Why the run of a job began (RunReason); NULL = it is no job's.
           reason TEXT,
-          -- The triggers that were handed over, names with commas between.
+          -- The triggers that were handed over, names with commas between, or JSON of TriggerEvent.
           trigger TEXT,
           -- When the launch began.
           startedAt INTEGER NOT NULL,

@@ -141,12 +141,16 @@ package final class TransferInserter {
         let begin = max(now, request.earliestBegin ?? now)
         let origin = try originID(new.origin)
         let deadline = request.deadline.resolved(mayBegin: begin)
+        let schedule = StoredSchedule(
+            request, usesNetwork: !origins.last.isLoopback, begin: begin, deadline: deadline,
+            waitsForTransfers: waits)
+        // Nothing is waived yet.
+        assert(
+            schedule.requested.terms == schedule.eligibility.terms,
+            "the terms are those asked for")
         return InsertBuffer.Row(
-            id: nextID, new: new,
-            schedule: StoredSchedule(
-                request, usesNetwork: !origins.last.isLoopback, begin: begin, deadline: deadline,
-                waitsForTransfers: waits),
-            calendar: try calendar(of: request.schedule.windows), session: session.id,
+            id: nextID, new: new, schedule: schedule,
+            calendar: try calendar(of: schedule.requested.terms), session: session.id,
             origin: origin, identityKey: identity, created: now,
             begin: begin, deadline: deadline, options: options.stored(request))
     }
@@ -267,9 +271,9 @@ package final class TransferInserter {
         return StartSpread(id, machine: machine)
     }
 
-    private func calendar(of windows: TimeWindows?) throws -> Int64 {
-        if windows != schedules.calendar.windows {
-            schedules.calendar = (windows, try CalendarRows(connection).place(of: windows))
+    private func calendar(of terms: EligibilityTerms) throws -> Int64 {
+        if terms != schedules.calendar.terms {
+            schedules.calendar = (terms, try CalendarRows(connection).place(of: terms))
         }
         return schedules.calendar.place
     }
@@ -367,7 +371,7 @@ private struct OptionsCache {
 
 /// The stored forms of the schedules of a batch.
 private struct ScheduleCache {
-    var calendar: (windows: TimeWindows?, place: Int64) = (nil, 0)
+    var calendar: (terms: EligibilityTerms, place: Int64) = (EligibilityTerms(), 0)
     /// See ``StartSpread``.
     var machinePlace: Double?
 }

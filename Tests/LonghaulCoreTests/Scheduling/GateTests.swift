@@ -164,12 +164,12 @@ import Testing
         )
         let place = Int64.random(in: 1...4_194_303, using: &random)
         let number = packed.stored(place: place)
-        let read = EligibilityKey(stored: number, windows: schedule.windows)
+        let read = EligibilityKey(stored: number, terms: packed.terms)
         #expect(
             EligibilityKey.place(inStored: number) == (schedule.windows == nil ? 0 : place)
                 && read == packed)
         // A number without a place has no windows, whatever is read beside it.
-        let other = EligibilityKey(stored: packed.now.bits, windows: schedule.windows)
+        let other = EligibilityKey(stored: packed.now.bits, terms: packed.terms)
         #expect(other == packed.now && other.windows == nil)
         #expect(read.schedule == schedule)
         #expect(read.eligibility.waived.hasPreferences == false)

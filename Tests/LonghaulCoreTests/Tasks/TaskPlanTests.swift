@@ -305,7 +305,7 @@ import Testing
             task = plan.changes.written.first ?? task
             #expect(task.timing.dueAt == start + 15)
         }
-        #expect(task.trigger?.events == [.power, .resume])
+        #expect(task.trigger?.triggers == [.power, .resume])
         // Without a standing request nothing is remembered.
         let plan = Self.decide([Self.task()], host: { _ in }) { snapshot, _, news in
             snapshot.world = world

@@ -438,8 +438,11 @@ import Testing
     }
 
     @Test func triggersAreStoredAsBits() {
-        for trigger in TaskTrigger.allCases { #expect(TriggerSet([trigger]).all == [trigger]) }
-        #expect(TriggerSet(TaskTrigger.allCases).all == TaskTrigger.allCases)
+        let named: [TaskTrigger] = [.mount("a"), .network("b"), .path("/c", settle: 5)]
+        let all = TaskTrigger.allCases + named
+        #expect(Set(all.map { [$0].storedBits }).count == all.count)
+        #expect(all.storedBits == 1023)
+        for trigger in all { #expect(TaskTrigger(rawValue: trigger.rawValue) == trigger) }
     }
 }
 

@@ -186,7 +186,8 @@ import Testing
         try await teller.tell("longhaul run --max-time 1s --json", under: "run")
         try await teller.tell(
             "longhaul conditions --set"
-                + " power=battery,battery=40,network=metered,idle=no,saver=off",
+                + " power=battery,battery=40,network=metered,idle=no,saver=off,"
+                + "mounted=none",
             under: "conditions")
         try await teller.tell("longhaul conditions --json", under: "conditions")
         try await teller.tell("longhaul doctor", under: "doctor")

@@ -71,6 +71,12 @@ struct WhyScene: CustomTestStringConvertible, Sendable {
             "saver: the machine saves power", "power=external,network=unmetered,idle=yes,saver=on",
             "--discretionary", reasons: ["saver"]),
         given(
+            "mounted: a file system is missing", "mounted=none", "--require", "mounted=backup",
+            reasons: ["mounted"]),
+        given(
+            "network: another one than it names", "network=unmetered:hotspot", "--require",
+            "network=home", reasons: ["network"]),
+        given(
             "An unknown condition", "power=unknown", "--require", "power", reasons: ["power"]),
         given(
             "Preferences (--prefer, --discretionary)", "power=battery,network=metered,idle=no",

@@ -106,7 +106,9 @@ struct BusTests {
                     switch event {
                     case .willSleep(let new) where signal == "PrepareForSleep": permit = new
                     case .willShutDown(let new) where signal == "PrepareForShutdown": permit = new
-                    case .willSleep, .willShutDown, .didWake, .shutdownCancelled, .mounts: break
+                    case .willSleep, .willShutDown, .didWake, .shutdownCancelled, .mounts,
+                        .paths:
+                        break
                     }
                 }
                 return permit != nil
@@ -120,7 +122,7 @@ struct BusTests {
                     switch $0 {
                     case .didWake: signal == "PrepareForSleep"
                     case .shutdownCancelled: signal == "PrepareForShutdown"
-                    case .willSleep, .willShutDown, .mounts: false
+                    case .willSleep, .willShutDown, .mounts, .paths: false
                     }
                 }
             }

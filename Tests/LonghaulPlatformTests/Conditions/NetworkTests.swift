@@ -175,6 +175,75 @@ struct KernelNetworkTests {
         withExtendedLifetime(service) {}
     }
 
+    private func names(_ watched: Watched) -> NetworkNames? { watched.watch.current.network.names }
+
+    /// The gateway's hardware address tells one network of the same addresses from another.
+    @Test func theGatewayNamesTheNetwork() throws {
+        try link("lan0", "192.0.2.5/24")
+        func gateway(_ hardware: String) throws {
+            try network.ip("neighbour", "replace", "192.0.2.1", "lladdr", hardware, "dev", "lan0")
+            try network.ip("route", "replace", "default", "via", "192.0.2.1", "dev", "lan0")
+        }
+        try gateway("02:00:00:00:00:01")
+        var overrides = ConditionOverrides()
+        let place = NetworkPlace(gateway: "02:00:00:00:00:01", prefixes: ["192.0.2.0/24"])
+        overrides.networks = ["home": place]
+        let watched = try Watched(snapshot, [.network, .networkNames], overrides: overrides)
+        eventually("it is at home") { names(watched)?.given == ["home"] }
+        #expect(names(watched)?.place == place && names(watched)?.connection == [])
+        try network.ip("route", "delete", "default")
+        try network.ip("neighbour", "delete", "192.0.2.1", "dev", "lan0")
+        eventually("it has no gateway") { names(watched)?.given == nil }
+        try gateway("02:00:00:00:00:02")
+        eventually("it is elsewhere") { names(watched)?.given == [] }
+        overrides.networks["work"] = NetworkPlace(
+            gateway: "02:00:00:00:00:02", prefixes: ["192.0.2.0/24"])
+        watched.watch.setOverrides(overrides)
+        eventually("it has got a name") { names(watched)?.given == ["work"] }
+        // Of no interest, it is not read.
+        watched.watch.setInterest([.network])
+        eventually("nobody asks") { names(watched) == nil }
+    }
+
+    /// A gateway that does not answer is not known.
+    @Test func aGatewayWithoutAnAddressIsNotKnown() throws {
+        try link("lan0", "192.0.2.5/24")
+        try network.ip("route", "add", "default", "via", "192.0.2.1", "dev", "lan0")
+        let watched = try Watched(snapshot, [.network, .networkNames])
+        eventually("the network is read") { names(watched) != nil }
+        #expect(names(watched)?.given == nil && names(watched)?.isOne(of: ["!x"]) == nil)
+    }
+
+    @Test(.enabled(if: MockBus.isPossible, "skipped: needs dbus-daemon and python3-dbusmock"))
+    func connectionsOfNetworkManagerAreNames() throws {
+        try link("lan0", "192.0.2.5/24")
+        let bus = try MockBus()
+        let service = try bus.service(.networkManager)
+        let name = "org.freedesktop.NetworkManager"
+        let path = "/org/freedesktop/NetworkManager/ActiveConnection/"
+        for (number, id) in [(1, "Home Wi-Fi"), (2, "Office")] {
+            try bus.tell(
+                .networkManager,
+                """
+                AddObject('\(path)\(number)', '\(name).Connection.Active', \
+                {'Uuid': 'uuid-\(number)', 'Id': '\(id)'}, [])
+                """)
+        }
+        try bus.tell(
+            .networkManager,
+            "AddProperty('\(name)', 'PrimaryConnection', dbus.ObjectPath('\(path)1'))")
+        var snapshot = snapshot
+        snapshot.busAddress = bus.address
+        let watched = try Watched(snapshot, [.network, .networkNames])
+        eventually("its names are known") { names(watched)?.all == ["Home Wi-Fi", "uuid-1"] }
+        #expect(watched.watch.current.network.name == "Home Wi-Fi")
+        try bus.set(.networkManager, "PrimaryConnection", "dbus.ObjectPath('\(path)2')")
+        eventually("another connection") { names(watched)?.all == ["Office", "uuid-2"] }
+        try bus.set(.networkManager, "PrimaryConnection", "dbus.ObjectPath('/')")
+        eventually("none") { names(watched)?.connection == [] }
+        withExtendedLifetime(service) {}
+    }
+
     @Test func readsIPv6Too() throws {
         let watched = try Watched(snapshot, .network)
         watched.becomes(\.network, .offline, "rtnetlink")

@@ -48,6 +48,9 @@ final class Watched {
         return nanoseconds.flatMap { Double($0) }.map { $0 / 1e9 }
     }
 
+    /// All events that were not taken, oldest first.
+    var allEvents: [MachineEvent] { told.events.withLock { $0 } }
+
     func takeEvents() -> [MachineEvent] {
         told.events.withLock { events in
             defer { events = [] }

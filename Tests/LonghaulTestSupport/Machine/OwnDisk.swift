@@ -50,6 +50,14 @@ package final class OwnDisk {
         try self.init(bytes, at: path, in: place, "mkfs.btrfs", ["-q"])
     }
 
+    /// A file system with a label, of a type whose mkfs has the option -L: ext4, xfs, btrfs.
+    package convenience init(_ type: String, label: String, at path: String) throws {
+        let sizes = ["xfs": 300 << 20, "btrfs": 128 << 20]
+        let program = "mkfs.\(type)"
+        try self.init(
+            sizes[type] ?? 8 << 20, at: path, in: nil, program, ["-q", "-L", label])
+    }
+
     private init(
         _ bytes: Int, at path: String, in place: Scratch?, _ program: String,
         _ arguments: [String]

@@ -34,7 +34,9 @@ struct TaskSubmit: ConsoleCommand {
             external power, an unmetered network and, for processing, an idle machine; at the end \
             of the tolerance it runs without them. The first run is due at once.
 
-            The events of --on are online, network-change, power, battery, resume, boot and mount.
+            The events of --on are online, network-change, power, battery, resume, boot, mount, \
+            mount=NAME (a label, UUID or path), network=NAME and path=PATH: a file there, or in \
+            the directory there, is new or changed, and complete for --settle.
 
               longhaul task submit refresh --earliest +15m
               longhaul task submit clean --kind processing --require power,idle --every 7d
@@ -72,6 +74,12 @@ struct TaskSubmit: ConsoleCommand {
         completion: .list(TaskTrigger.allCases.map(\.rawValue)))
     var events: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "How long a file of --on path= is unchanged (default: 10s).",
+            valueName: "duration"))
+    var settle: String?
+
     @Option(help: ArgumentHelp("Your own JSON, handed to the host.", valueName: "json"))
     var payload: String?
 
@@ -98,6 +106,7 @@ struct TaskSubmit: ConsoleCommand {
         if tolerance != nil, every == nil {
             throw ValidationError("--tolerance is a part of --every")
         }
+        if settle != nil, events.isEmpty { throw ValidationError("--settle is a part of --on") }
         if every != nil, !events.isEmpty {
             throw ValidationError("--every and --on exclude each other")
         }
@@ -113,7 +122,9 @@ struct TaskSubmit: ConsoleCommand {
         if let every {
             request.repetition = try OptionText.repetition(every: every, tolerance: tolerance)
         }
-        if !events.isEmpty { request.triggers = try OptionText.triggers(events, "--on") }
+        if !events.isEmpty {
+            request.triggers = try OptionText.triggers(events, settle: settle)
+        }
         if let payload { request.payload = try OptionText.json(payload, "--payload") }
         request.expiresWhenRequirementIsLost = whenLost != .continue
         request.returnsAfterExpiration = whenLost == .again

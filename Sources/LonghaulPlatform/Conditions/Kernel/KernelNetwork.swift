@@ -8,6 +8,11 @@ private let networkPauseSeconds = 0.1
 private let networkLinks = 1_024
 private let networkAddresses = 1_024
 private let networkRoutes = 64
+/// How often a gateway is asked for its hardware address, and seconds to the second question; each
+/// pause is twice the one before.
+private let (gatewayQuestions, gatewaySeconds) = (6, 0.05)
+/// Seconds until a gateway that has not answered is asked again.
+private let gatewayPauseSeconds: Double = 60
 
 /// The kernel's interfaces, addresses and default routes, with its notifications of changes.
 final class KernelNetwork {
@@ -19,12 +24,29 @@ final class KernelNetwork {
     private(set) var deciding: String?
     /// `nil` = as ``state``.
     private(set) var identity: NetworkIdentity?
+    /// The gateway with its hardware address; `nil` = it is not known, or not of interest.
+    private(set) var place: NetworkPlace?
+    /// The gateway is asked for its hardware address.
+    var findsPlace = false {
+        didSet { if findsPlace, !oldValue { findPlace(SystemClock.now().monotonic) } }
+    }
 
     private let sysfs: String
     private let changes: Descriptor?
     /// Changes come in bursts; one read serves all of a burst.
     private var lookAt: Instant?
     private var looked: Instant?
+    private var gateway: Gateway?
+    private var askAt: Instant?
+    private var asked = 0
+    private var hasGivenUp = false
+
+    private struct Gateway {
+        var link: Int32
+        var isIPv6: Bool
+        var address: [UInt8]
+        var prefixes: Set<String>
+    }
 
     /// - Parameter sysfs: the mount point of sysfs, which has the kind of each interface.
     init(sysfs: String, now: Instant) {
@@ -37,7 +59,10 @@ final class KernelNetwork {
     var descriptor: Int32? { changes?.number }
 
     /// When ``advance(to:)`` has something to do.
-    var due: Instant? { lookAt }
+    var due: Instant? { [lookAt, askAt].compactMap { $0 }.min() }
+
+    /// The gateway has not answered yet.
+    private(set) var isAsking = false
 
     /// The descriptor is readable.
     func receive(now: Instant) {
@@ -46,7 +71,8 @@ final class KernelNetwork {
     }
 
     func advance(to now: Instant) {
-        if let lookAt, now >= lookAt { refresh(now: now) }
+        if let lookAt, now >= lookAt { return refresh(now: now) }
+        if let askAt, now >= askAt { findPlace(now) }
     }
 
     func refresh(now: Instant) {
@@ -54,6 +80,8 @@ final class KernelNetwork {
         looked = now
         do {
             try read()
+            (asked, hasGivenUp) = (0, false)
+            findPlace(now)
         } catch {
             // The state is kept until it can be read again.
             if error.errno == EINTR {
@@ -61,8 +89,44 @@ final class KernelNetwork {
             } else {
                 state = nil
                 identity = nil
+                place = nil
             }
         }
+    }
+
+    /// The kernel knows the hardware address of the gateway once something was sent there. It is
+    /// asked for at growing intervals, since a link may need a moment, and then once a minute.
+    private func findPlace(_ now: Instant) {
+        askAt = nil
+        isAsking = false
+        guard findsPlace, let gateway, !gateway.prefixes.isEmpty else {
+            place = nil
+            return
+        }
+        var hardware = [UInt8](repeating: 0, count: Int(lh_hardware_bytes))
+        let length = lh_neighbour_read(
+            gateway.link, gateway.isIPv6 ? 1 : 0, gateway.address, &hardware)
+        if length > 0 {
+            let digits = hardware.prefix(Int(length)).map {
+                ($0 < 16 ? "0" : "") + String($0, radix: 16)
+            }
+            place = NetworkPlace(
+                gateway: digits.joined(separator: ":"), prefixes: gateway.prefixes)
+            return
+        }
+        place = nil
+        if asked >= gatewayQuestions {
+            asked = 0
+            askAt = now + gatewayPauseSeconds
+            hasGivenUp = true
+            return
+        }
+        isAsking = !hasGivenUp
+        if asked % 2 == 0 {
+            lh_neighbour_ask(gateway.link, gateway.isIPv6 ? 1 : 0, gateway.address)
+        }
+        askAt = now + gatewaySeconds * Double(1 << asked)
+        asked += 1
     }
 
     // MARK: -
@@ -101,6 +165,18 @@ final class KernelNetwork {
         identity = NetworkFacts.identity(
             known, ipv4: outward(found.outward.0, isIPv6: false),
             ipv6: outward(found.outward.1, isIPv6: true))
+        gateway =
+            gateway(found.outward.0, isIPv6: false, identity?.ipv4)
+            ?? gateway(found.outward.1, isIPv6: true, identity?.ipv6)
+    }
+
+    private func gateway(
+        _ route: lh_outward_route, isIPv6: Bool, _ way: NetworkIdentity.Way?
+    ) -> Gateway? {
+        guard route.link != 0, route.has_gateway != 0, let way else { return nil }
+        let address = withUnsafeBytes(of: route.gateway) { Array($0) }
+        return Gateway(
+            link: route.link, isIPv6: isIPv6, address: address, prefixes: way.prefixes)
     }
 
     private func prefix(of address: lh_address) -> NetworkPrefix {
