@@ -16,14 +16,14 @@ import Testing
         let rows = try result.rows
         #expect(
             rows.compactMap { $0["condition"].string } == [
-                "power", "battery", "network", "idle", "saver",
+                "power", "battery", "network", "idle", "saver", "mounted",
             ])
         return Dictionary(uniqueKeysWithValues: rows.map { ($0["condition"].string ?? "", $0) })
     }
 
     @Test func whatIsSetIsShownUntilItIsCleared() async throws {
         let set = try await rows(
-            "--set", "power=battery,battery=40,network=metered,idle=no,saver=on")
+            "--set", "power=battery,battery=40,network=metered,idle=no,saver=on,mounted=none")
         #expect(set["power"]?["value"] == .string("battery"))
         #expect(set["battery"]?["value"].int == 40)
         #expect(set["network"]?["value"] == .string("metered"))

@@ -87,7 +87,7 @@ import Testing
         let verbs: Set<Substring> = [
             "Acknowledge", "Add", "Cancel", "Change", "Check", "Copy", "Create", "Delete",
             "Download", "End", "Ensure", "Export", "Fetch", "Finish", "Forget", "Import", "Keep",
-            "Launch", "Limit", "List", "Make", "Move", "Pause", "Print", "Process", "Queue",
+            "Launch", "Limit", "List", "Make", "Move", "Name", "Pause", "Print", "Process", "Queue",
             "Read", "Register", "Remove", "Resume", "Run", "Say", "Schedule", "Send", "Serve",
             "Set", "Show", "Stop", "Submit", "Subscribe", "Sum", "Try", "Unsubscribe", "Verify",
             "Wait", "Withdraw", "Write",

@@ -1,3 +1,4 @@
+import Foundation
 import LonghaulCore
 import LonghaulTestSupport
 import Testing
@@ -251,6 +252,10 @@ import Testing
 
     @Test func allIsShownAsItWas() throws {
         let shown = (Self.json + Self.text).joined(separator: "\n") + "\n"
+        if ProcessInfo.processInfo.environment["LONGHAUL_WRITE_PAGES"] != nil {
+            try shown.write(
+                toFile: Fixture.path("output/shown.txt"), atomically: true, encoding: .utf8)
+        }
         #expect(try shown == Fixture.text("output/shown.txt"))
     }
 

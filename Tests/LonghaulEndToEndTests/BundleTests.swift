@@ -191,6 +191,9 @@ import Testing
                 try home.file("a.bin", "a?size=3K&seed=1"), try home.file("b.txt", "b?size=4K"),
                 try home.file("c", "c?size=5K&seed=3"),
             ])
+            func names(in directory: String) throws -> [String] {
+                try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
+            }
             func add(_ glob: String) async throws {
                 _ = try await home.run(
                     "bundle", "add", "b", "list:\(home.list)", "--to", out, "--layout", layout,
@@ -199,9 +202,9 @@ import Testing
             }
             let shown = layout == "plain" ? out : "\(out)/current"
             try await add("*.bin")
-            #expect(try home.names(in: shown) == ["a.bin", "c"])
+            #expect(try names(in: shown) == ["a.bin", "c"])
             try await add("*.txt")
-            #expect(try home.names(in: shown) == ["b.txt", "c"])
+            #expect(try names(in: shown) == ["b.txt", "c"])
             _ = try await home.run("bundle", "verify", "b")
             #expect(home.asked == ["a", "c", "b"] || home.asked == ["c", "a", "b"])
         }
@@ -291,7 +294,7 @@ import Testing
             _ = try await home.run(
                 "bundle", "add", "b", list, "--to", out, "--keep", "2", status: 64)
             _ = try await home.run("bundle", "add", "b", "nothing:x", status: 64)
-            _ = try await home.run("bundle", "add", "b", "s3://bucket/prefix/", status: 64)
+            _ = try await home.run("bundle", "add", "b", "s3://bucket/prefix/", status: 5)
             #expect(try await home.run("bundle", "list", "--json").rows.count == 1)
         }
     }

@@ -285,7 +285,7 @@ extension SimWorld {
             $0.hasPrefix(directory) && !$0.hasSuffix(".part") && disk.undeleted[$0] == nil
                 && !kept.contains($0)
         }
-        if !lists.isEmpty { throw SimComplaint("lists are left: \(lists.sorted())", self) }
+        if !lists.isEmpty, isSound { throw SimComplaint("lists are left: \(lists.sorted())", self) }
     }
 
     private func removeAll() throws {

@@ -67,8 +67,9 @@ import Testing
         bundles.engineStarts()
         try bundles.client.cancel("b0")
         bundles.settled = []
-        try world.settleBundles("cancelled") { $0.phase == .idle }
-        #expect(try bundles.client.removeIfEnded("b0", keepingFiles: false))
+        try world.settleBundles("removed") { _ in
+            try bundles.client.removeIfEnded("b0", keepingFiles: false)
+        }
         #expect(!list())
         let query = ListQuery(
             states: Set(TransferState.allCases), session: "bundle:b0", limit: .max)

@@ -34,8 +34,9 @@ import Testing
         let text = "network=unmetered:Wired connection 1,mounted=/media/my disk,backup"
         try keep(text)
         let kept = try store.settings.keptOverride()
-        #expect(kept.override.description == "network=unmetered:Wired connection 1,"
-            + "mounted=/media/my disk,backup")
+        #expect(
+            kept.override.description == "network=unmetered:Wired connection 1,"
+                + "mounted=/media/my disk,backup")
     }
 
     @Test func networksHaveNames() throws {

@@ -38,7 +38,9 @@ import Testing
 
     @Test func triggersAreStoredWithTheirNamesAndFiles() throws {
         var request = TaskRequest(identifier: "t", host: "h")
-        request.requirements = ConditionNeeds(parsing: "mounted=/media/b,network=home") ?? request
+        request.requirements =
+            ConditionNeeds(parsing: "mounted=/media/b,network=home")
+            ?? request
             .requirements
         let path = TaskTrigger.path("/in,out", settle: 60)
         request.triggers = [.boot, .mount("b"), .network("home"), path]

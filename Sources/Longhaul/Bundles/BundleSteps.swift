@@ -355,8 +355,10 @@ package struct BundleSteps {
             ProcessIdentity(pid: pid, startTicks: UInt64(clamping: start)).isAlive
         }
         let kept = bundle.layout == .versions ? bundle.settings.keep : 0
-        let whole = unused.filter { $0.readyAt != nil }
-        for version in unused.filter({ $0.readyAt == nil }) + whole.dropLast(kept) {
+        // Another selection of the version that is ready has the same directory.
+        let old = unused.filter { $0.readyAt != nil && $0.name != ready.name }
+        let others = unused.filter { $0.readyAt == nil || $0.name == ready.name }
+        for version in others + old.dropLast(kept) {
             try BundlePlaces(present, version, queue).deleteFiles(besides: ready)
             try work.drop(version)
         }

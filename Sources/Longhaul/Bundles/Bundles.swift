@@ -42,7 +42,7 @@ package struct Bundles: Sendable {
     ///   the directory; `noSuchHost`; `storeUnavailable`.
     package func add(_ new: New, in parent: String) throws(LonghaulError) -> String {
         var new = new
-        if new.source.kind == .s3 { try S3Location().place(&new) }
+        if new.source.kind == .s3 { try new.findBucket() }
         let layout = new.layout ?? new.source.defaultLayout
         guard new.source.allows(layout) else {
             throw LonghaulError(
@@ -359,5 +359,19 @@ extension Bundles {
         } catch {
             throw error.longhaulError()
         }
+    }
+}
+
+extension Bundles.New {
+    /// Records where the bucket is, and the means of signing.
+    fileprivate mutating func findBucket() throws(LonghaulError) {
+        let bucket = source.name.prefix { $0 != "/" }
+        var request = TransferRequest(url: "s3://\(bucket)/", destination: .file(""))
+        request.options = settings.options
+        request = try S3Location().located(request)
+        request.options.s3?.askedURL = nil
+        source.endpoint = String(request.url.dropLast())
+        source.region = request.options.s3?.region
+        settings.options = request.options
     }
 }

@@ -35,7 +35,8 @@ struct ManifestCheck {
         for known in try queue.store.transfers.list(query, now: queue.now)
         where Self.isAnswer(known, in: queue) {
             var old: Transfer? = known
-            if known.response?.statusCode == 200, kept[known.url].map({ $0.id < known.id }) ?? true {
+            if known.response?.statusCode == 200, kept[known.url].map({ $0.id < known.id }) ?? true
+            {
                 old = kept.updateValue(known, forKey: known.url)
             }
             if let old { try Self.forget([old], in: queue) }
@@ -149,8 +150,7 @@ struct ManifestCheck {
         _ = try queue.remove(transfers.map(\.id))
     }
 
-    private func read(_ path: String, _ most: Int64) throws(LonghaulError) -> ManifestAnswer
-    {
+    private func read(_ path: String, _ most: Int64) throws(LonghaulError) -> ManifestAnswer {
         do throws(SystemFailure) {
             let (bytes, sha256) = try queue.machine.files.read(path, atMost: most)
             return ManifestAnswer(

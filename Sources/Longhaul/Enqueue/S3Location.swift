@@ -44,18 +44,6 @@ struct S3Location {
         return request
     }
 
-    /// Records where the bucket of a bundle is, and the means of signing.
-    func place(_ bundle: inout Bundles.New) throws(LonghaulError) {
-        let bucket = bundle.source.name.prefix { $0 != "/" }
-        var request = TransferRequest(url: "s3://\(bucket)/", destination: .file(""))
-        request.options = bundle.settings.options
-        request = try located(request)
-        request.options.s3?.askedURL = nil
-        bundle.source.endpoint = String(request.url.dropLast())
-        bundle.source.region = request.options.s3?.region
-        bundle.settings.options = request.options
-    }
-
     /// The request with its signing keys or profile.
     func withKeys(_ request: TransferRequest) throws(LonghaulError) -> TransferRequest {
         if request.options.user != nil { return request }

@@ -39,7 +39,8 @@ struct ConditionReader {
     private func fileSystems() throws(LonghaulError) -> Set<String> {
         let keys = try queue.store.readyEligibilities()
         let tasks = try queue.store.tasks.all()
-        let needs = keys.map(\.interest)
+        let needs =
+            keys.map(\.interest)
             + tasks.flatMap { [$0.eligibility.interest, Set($0.request.triggers).interest] }
         let ofEngine = try queue.store.settings.engineView()?.conditions.mounted.value
         return needs.reduce(into: Set((ofEngine?.directories ?? [:]).keys)) {

@@ -23,9 +23,9 @@ public struct NamedNetworks: Sendable {
         self.queue = queue
     }
 
-    /// Names the network that the machine is on, for `requiredNetworks` and
-    /// ``TaskTrigger/network(_:)``. It is recognized by the hardware address of its gateway and by
-    /// its prefix. A name that another network has moves to this one.
+    /// Names the network that the machine is on, for `requiredNetworks` and the trigger `network`.
+    /// It is recognized by the hardware address of its gateway and by its prefix. A name that
+    /// another network has moves to this one.
     ///
     /// - Throws: `LonghaulError` `invalidRequest` for a name with a comma, a bar or a colon, or
     ///   with `!` at its beginning; `conflict` without a network, and where the gateway's address

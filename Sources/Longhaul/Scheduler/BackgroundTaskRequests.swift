@@ -152,8 +152,10 @@ extension TaskTrigger {
     /// The file at this URL, or one in the directory there, was created, replaced or written, and
     /// is complete.
     ///
-    /// - Parameter settle: Whole seconds for which no program writes to it, and its size and time
-    ///   are unchanged, up to a day.
+    /// - Parameters:
+    ///   - url: The file or the directory.
+    ///   - settle: Whole seconds for which no program writes to it, and its size and time are
+    ///     unchanged, up to a day.
     public static func path(_ url: URL, settle: Double = 10) -> TaskTrigger {
         .path(MachineName.path(url.path) ?? url.path, settle: settle)
     }

@@ -54,7 +54,7 @@ struct NetworkList: ConsoleCommand {
 struct NetworkForget: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget",
-        abstract: "Take the name of a network away; requests that have it keep waiting.",
+        abstract: "Remove the name of a network; requests that have it keep waiting.",
         discussion: ExitStatus.help([.done, .refused, .usage, .storeUnavailable]))
 
     @Argument(help: "The network's name.")

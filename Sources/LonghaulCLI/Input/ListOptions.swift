@@ -27,7 +27,8 @@ struct ListOptions: ParsableArguments {
     func bundleSource(_ files: BundleFileOptions) throws(LonghaulError) -> String? {
         guard let source = urls.first(where: BundleSource.isSource) else {
             if files.isEmpty { return nil }
-            throw .usage("--include, --exclude, --platform and --signed-by are for sets of files (hf:, sums:)")
+            throw .usage(
+                "--include, --exclude, --platform, --signed-by are for sets of files (hf:, sums:)")
         }
         if urls.count > 1 || input != nil {
             throw .usage("a set of files stands alone; give the URLs to another command")

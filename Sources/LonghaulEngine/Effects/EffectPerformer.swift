@@ -120,8 +120,7 @@ struct EffectPerformer {
             limitRate: entry.machine.rateShare, judge: { ask.verdict($0) })
         request.secrets = secrets(of: options, isElsewhere: isElsewhere)
         if let access = options.s3, !isElsewhere {
-            request.signature = access.signature
-            request.keys = Self.keys(of: options)
+            request.signing = signing(access.signature, by: options)
         }
         request.isBackground = wanted.isDiscretionary
         request.yields = options.yields ?? wanted.isDiscretionary
@@ -129,14 +128,15 @@ struct EffectPerformer {
     }
 
     /// The keys of a profile are read for each request.
-    private static func keys(
-        of options: TransferOptions
-    ) -> (@Sendable () -> Result<S3Keys, WireFailure>)? {
-        guard options.user == nil, let profile = options.s3?.profile else { return nil }
-        return {
-            Result { () throws(S3KeysProblem) in try profile.keys() }
-                .mapError { .noKeys(profile, $0) }
+    private func signing(_ signature: String, by options: TransferOptions) -> RequestSigning {
+        var signing = RequestSigning(signature)
+        if options.user == nil, let profile = options.s3?.profile {
+            signing.keys = {
+                Result { () throws(S3KeysProblem) in try profile.keys() }
+                    .mapError { .noKeys(profile, $0) }
+            }
         }
+        return signing
     }
 
     private func request(_ ask: UploadAsk, of entry: ActiveFetch?) -> SegmentRequest? {
@@ -180,8 +180,11 @@ struct EffectPerformer {
             judge: { exchange.isRedirected(by: $0) ? .redirect : .keep })
         request.upload = exchange.body
         request.secrets = secrets(of: options, isElsewhere: isElsewhere)
-        request.signature = exchange.signature
-        if exchange.signature != nil, !isElsewhere { request.keys = Self.keys(of: options) }
+        if let signature = exchange.signature {
+            request.signing =
+                isElsewhere
+                ? RequestSigning(signature) : signing(signature, by: options)
+        }
         request.isBackground = wanted.isDiscretionary
         request.yields = options.yields ?? wanted.isDiscretionary
         return request

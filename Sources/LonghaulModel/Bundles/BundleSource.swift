@@ -81,8 +81,8 @@ extension BundleSource {
         BundleSource(.ociImage, image, platform: platform)
     }
 
-    /// All objects of a bucket below a prefix. Region, endpoint and keys are found as for uploads to
-    /// S3.
+    /// All objects of a bucket below a prefix. Region, endpoint and keys are found as for uploads
+    /// to S3.
     ///
     /// - Parameters:
     ///   - bucket: Its name.

@@ -139,7 +139,7 @@ public struct TriggerEvent: Hashable, Codable, Sendable {
     public var trigger: TaskTrigger
     /// Where the file system is mounted; `nil` for other triggers, and where an override says so.
     public var path: String?
-    /// Absolute paths of the files of a ``TaskTrigger/path(_:settle:)``, at most 100.
+    /// Absolute paths of the files of a trigger `path`, at most 100.
     public var files: [String]?
 
     /// By default without details.

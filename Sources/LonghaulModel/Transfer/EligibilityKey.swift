@@ -173,9 +173,11 @@ package struct EligibilityTerms: Hashable, Sendable {
 
     /// The windows, and in further lines the names of required and of preferred needs.
     package var stored: String {
-        let lines = [windows?.stored ?? ""] + [requires, prefers].map {
-            $0.names.joined(separator: ",")
-        }
+        let lines =
+            [windows?.stored ?? ""]
+            + [requires, prefers].map {
+                $0.names.joined(separator: ",")
+            }
         return requires.isEmpty && prefers.isEmpty ? lines[0] : lines.joined(separator: "\n")
     }
 

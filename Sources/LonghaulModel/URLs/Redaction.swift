@@ -77,13 +77,16 @@ package enum Redaction {
         return Array(text[...open]) + Array(mark.utf8) + text[close...]
     }
 
+    /// Sources of bundles whose version stands behind an `@`.
+    private static let versioned = ["hf:", "github:", "oci:"]
+
     /// `user:password@host` without a scheme, as proxies are often given. The `user` of a path is
     /// not a user name.
     private static func userInfoWithoutScheme(_ word: [UInt8]) -> Range<Int>? {
         guard let colon = word.firstIndex(where: { $0 == 0x3A || $0 == 0x40 || $0 == 0x2F }),
             colon > 0, word[colon] == 0x3A,
             let at = word.lastIndex(of: UInt8(ascii: "@")), at > colon,
-            !BundleSource.isSource(String(decoding: word, as: UTF8.self))
+            !versioned.contains(where: { word[...colon].elementsEqual($0.utf8) })
         else { return nil }
         let start = word[..<colon].firstIndex { $0 != UInt8(ascii: "(") } ?? colon
         return start..<at

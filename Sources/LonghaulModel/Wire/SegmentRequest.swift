@@ -28,12 +28,8 @@ package struct SegmentRequest: Sendable {
     /// The body that it sends; `nil` = it fetches. The cells then count the bytes that were read to
     /// be sent.
     package var upload: UploadBody?
-    /// CURLOPT_AWS_SIGV4, at the origin of the request's URL; `nil` = not signed.
-    package var signature: String?
-    /// Reads the keys that it is signed with, on the transport's thread and for each message, as
-    /// libcurl reads netrc. The failure is how the request ends. `nil` = as the connection has it.
-    package var keys: (@Sendable () -> Result<S3Keys, WireFailure>)?
-
+    /// Signed for S3, at the origin of the request's URL; `nil` = it is not.
+    package var signing: RequestSigning?
     /// Reads the files of its secrets, as ``keys``; header fields and user are for the origin of
     /// the request's URL. `nil` = it has none.
     package var secrets: (@Sendable () -> Result<RequestSecrets, WireFailure>)?
@@ -57,6 +53,19 @@ package struct SegmentRequest: Sendable {
         self.noticeEvery = noticeEvery
         self.limitRate = limitRate
         self.judge = judge
+    }
+}
+
+/// How a request is signed.
+package struct RequestSigning: Sendable {
+    /// The value of CURLOPT_AWS_SIGV4.
+    package var signature: String
+    /// Reads the keys, on the transport's thread and for each message, as libcurl reads netrc. The
+    /// failure is how the request ends. `nil` = they are user and password of the connection.
+    package var keys: (@Sendable () -> Result<S3Keys, WireFailure>)?
+
+    package init(_ signature: String) {
+        self.signature = signature
     }
 }
 

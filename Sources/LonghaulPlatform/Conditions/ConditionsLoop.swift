@@ -20,7 +20,6 @@ final class ConditionsLoop {
     private var network: KernelNetwork?
     private var idle: IdleSampler
     private var machine: MachineChanges
-    private var paths: PathWatches?
     /// The values read, without overrides; for conditions outside the interest, the latest value.
     private var seen = Conditions()
     /// Identity of the last network that was seen.
@@ -168,11 +167,11 @@ final class ConditionsLoop {
 
     private func followPaths(_ now: Moment) {
         if wants.paths.isEmpty {
-            paths = nil
+            machine.paths = nil
             return
         }
-        let watches = paths ?? PathWatches()
-        paths = watches
+        let watches = machine.paths ?? PathWatches()
+        machine.paths = watches
         watches.follow(wants.paths, now: now.monotonic)
         if let facts = watches.advance(to: now) { commands.tell(.paths(facts)) }
     }
@@ -279,7 +278,8 @@ final class ConditionsLoop {
         polled.append(pollfd(fd: network?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
         polled.append(
             pollfd(fd: machine.descriptor ?? -1, events: Int16(POLLERR | POLLPRI), revents: 0))
-        polled.append(pollfd(fd: paths?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
+        polled.append(
+            pollfd(fd: machine.paths?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
         let answer = poll(&polled, nfds_t(polled.count), milliseconds(now))
         if answer < 0 {
             // If memory is short, poll may fail for a while (ENOMEM).
@@ -290,16 +290,16 @@ final class ConditionsLoop {
         if polled[3].revents != 0 { network?.receive(now: SystemClock.now().monotonic) }
         if polled[4].revents != 0, let mounts = machine.receive() {
             if wants.interest.contains(.mounts) { commands.tell(.mounts(mounts)) }
-            paths?.expect(SystemClock.now().monotonic)
+            machine.paths?.expect(SystemClock.now().monotonic)
         }
-        if polled[5].revents != 0 { paths?.receive(now: SystemClock.now().monotonic) }
+        if polled[5].revents != 0 { machine.paths?.receive(now: SystemClock.now().monotonic) }
     }
 
     /// Milliseconds until the next work is due, rounded up so that it is due then. -1 = none is.
     private func milliseconds(_ now: Instant) -> Int32 {
         let due = [
             bus == nil && !needed.isEmpty ? retry.due : nil, power?.due, network?.due, idle.due,
-            machine.due, paths?.due,
+            machine.due, machine.paths?.due,
         ].compactMap { $0 }.min().map { $0 - now }
         guard let seconds = [due, bus?.patience].compactMap({ $0 }).min() else { return -1 }
         return Int32(min(max(seconds, 0) * 1_000, 3_600_000).rounded(.up))

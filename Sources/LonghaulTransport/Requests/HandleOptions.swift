@@ -162,8 +162,8 @@ struct HandleOptions {
     }
 
     private func sign() {
-        guard let signature = request.signature, running.isOnFirstOrigin else { return }
-        curl.set(CURLOPT_AWS_SIGV4, signature)
+        guard let signing = request.signing, running.isOnFirstOrigin else { return }
+        curl.set(CURLOPT_AWS_SIGV4, signing.signature)
         // The key of an object may have . and .. as names like others. libcurl 8.14 refuses to
         // sign an unchanged path, and drops them otherwise: the object would get another key.
         if CanonicalURL.hasDotSegments(url) { curl.set(CURLOPT_PATH_AS_IS, 1) }
@@ -172,7 +172,9 @@ struct HandleOptions {
     /// The keys of a signed request that are not a part of it. Returns the field that goes
     /// with keys that expire.
     private func setKeys() throws(WireFailure) -> HeaderFields.Field? {
-        guard running.isOnFirstOrigin, let keys = try request.keys?().get() else { return nil }
+        guard running.isOnFirstOrigin, let keys = try request.signing?.keys?().get() else {
+            return nil
+        }
         curl.set(CURLOPT_USERNAME, keys.id)
         curl.set(CURLOPT_PASSWORD, keys.secret)
         return keys.token.map { HeaderFields.Field(name: S3Keys.tokenField, value: $0) }
@@ -270,7 +272,7 @@ struct HandleOptions {
         // libcurl's own rule would ask also where the answer is known. It signs fields named here,
         // also to leave them out.
         if let upload = request.upload, !upload.method.isEmpty, !running.hop.expectsContinue,
-            request.signature == nil
+            request.signing == nil
         {
             list.append("Expect:")
         }

@@ -101,7 +101,8 @@ import Testing
         Row(
             need: "network=home", conditions: network(elsewhere, ["hotspot", "8d2f"]),
             required: missing("home", "hotspot"), preferred: false),
-        Row(need: "network=8d2f", conditions: network(elsewhere, ["hot", "8d2f"]), preferred: true),
+        Row(
+            need: "network=8d2f", conditions: network(elsewhere, ["hot", "8d2f"]), preferred: true),
         // The gateway is not known: it may be at home.
         Row(
             need: "network=home", conditions: network(nil), required: missing("home", "unknown"),
@@ -178,10 +179,11 @@ import Testing
 
     // MARK: - Stored
 
-    @Test(arguments: [
-        ("22:00-06:00+60@Europe/Berlin", "power", nil), (nil, "network=home|!x", "mounted=a"),
-        ("Sat,Sun", "mounted=/a b,network=home", nil), (nil, nil, "network=!x,battery=40"),
-    ] as [(String?, String?, String?)])
+    @Test(
+        arguments: [
+            ("22:00-06:00+60@Europe/Berlin", "power", nil), (nil, "network=home|!x", "mounted=a"),
+            ("Sat,Sun", "mounted=/a b,network=home", nil), (nil, nil, "network=!x,battery=40"),
+        ] as [(String?, String?, String?)])
     func aKeyKeepsItsTerms(windows: String?, required: String?, preferred: String?) throws {
         var schedule = TransferSchedule()
         schedule.windows = windows.flatMap { TimeWindows(stored: $0) }

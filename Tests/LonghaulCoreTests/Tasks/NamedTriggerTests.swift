@@ -117,7 +117,8 @@ import Testing
         check([on(Self.home, known: [:]), on(Self.home)], [false, false])
         // By NetworkManager, which may begin anew.
         check([on(nil, ["work", "2"]), on(nil, ["home", "1"])], [false, true])
-        check([on(nil, ["home", "1"]), on(nil, []), on(nil, ["home", "1"])], [false, false, false])
+        check(
+            [on(nil, ["home", "1"]), on(nil, []), on(nil, ["home", "1"])], [false, false, false])
         check([on(nil, nil), on(nil, ["home", "1"])], [false, false])
         check([offline, on(nil, nil), on(nil, ["home", "1"])], [false, false, true])
     }
@@ -163,14 +164,17 @@ import Testing
             files([["a": old], ["a": old]]) == [[], []])
         #expect(
             files([["a": Self.entry(1, at: -5, complete: false)], ["a": old]]) == [[], []])
-        #expect(files([["a": old], ["a": old, "b": growing], ["a": old, "b": whole]])
-            == [[], [], ["/in/b"]])
+        #expect(
+            files([["a": old], ["a": old, "b": growing], ["a": old, "b": whole]])
+                == [[], [], ["/in/b"]])
         // Between the submission and the first engine, also after a kill while it settles.
         #expect(files([["b": whole]]) == [["/in/b"]])
-        #expect(files([["b": growing], nil, ["b": whole], ["b": whole]]) == [[], [], ["/in/b"], []])
+        #expect(
+            files([["b": growing], nil, ["b": whole], ["b": whole]]) == [[], [], ["/in/b"], []])
         // Written again, replaced, the path itself.
-        #expect(files([["a": old], ["a": whole, ".": Self.entry(9, at: 40)]])
-            == [[], ["/in", "/in/a"]])
+        #expect(
+            files([["a": old], ["a": whole, ".": Self.entry(9, at: 40)]])
+                == [[], ["/in", "/in/a"]])
         // Opened for writing and left as it was; deleted again.
         #expect(
             files([["a": old], ["a": Self.entry(1, at: -5, complete: false)], ["a": old]])
@@ -189,7 +193,8 @@ import Testing
         let trigger = TaskTrigger.path("/in", settle: 10)
         let first = FiredTrigger([TriggerEvent(trigger, files: ["/in/a", "/in/b"])], at: start)
         let both = first.adding(
-            FiredTrigger([TriggerEvent(.boot), TriggerEvent(trigger, files: ["/in/b", "/in/c"])],
+            FiredTrigger(
+                [TriggerEvent(.boot), TriggerEvent(trigger, files: ["/in/b", "/in/c"])],
                 at: start + 1))
         #expect(
             both.events == [

@@ -4,6 +4,8 @@ internal import LonghaulModel
 /// Changes that triggers wait for besides conditions: mounts, files, and that the machine has
 /// slept.
 struct MachineChanges {
+    /// The files that triggers wait for.
+    var paths: PathWatches?
     private var mounts: MountTable?
     private var named: NamedMounts
     /// The file systems that requests name, as they were last found.
