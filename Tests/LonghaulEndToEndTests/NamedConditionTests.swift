@@ -29,9 +29,9 @@ import Testing
         let label = "lh\(UInt16.random(in: 1000...9999))"
         try await LoopbackServer.run { server in
             let url = server.url("f.bin?size=10K")
-            for need in ["mounted=\(label),mounted=\(place)", "none"] {
+            for (name, need) in [("a", "mounted=\(label),mounted=\(place)"), ("b", "none")] {
                 let result = try await home.run(
-                    "enqueue", "--require", need, "--no-start", url)
+                    "enqueue", "--require", need, "--no-start", "-o", name, url)
                 #expect(result.status == 0, "\(result.errors)")
             }
             let engine = try home.start("daemon")

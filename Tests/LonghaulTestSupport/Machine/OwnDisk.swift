@@ -78,7 +78,8 @@ package final class OwnDisk {
 
     private var isMounted: Bool {
         let mounts = (try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)) ?? ""
-        return mounts.contains(" \(path) ")
+        // Blanks are written as numbers in the table.
+        return mounts.contains(" \(path.replacing(" ", with: "\\040")) ")
     }
 
     package func mount() throws {
