@@ -24,7 +24,7 @@ struct BundlePlaces {
     }
 
     private var store: Store { queue.store }
-    private var files: any PlacedFilePort { queue.machine.files }
+    private var disk: any PlacedFilePort { queue.machine.files }
 
     func place(of file: BundleFile) -> String { layout.place(of: file.entry, in: version.name) }
 
@@ -37,14 +37,14 @@ struct BundlePlaces {
     ) -> BundleWork.Change {
         do throws(LonghaulError) {
             let path = place(of: file)
-            if let found = files.version(at: path) {
+            if let found = disk.version(at: path) {
                 switch try standing(of: found, file, at: path) {
                 case .right:
                     return .complete(file, stamp: found.text, size: found.size, isFetched: false)
                 case .replaceable: break
                 case .foreign: return .failed(file, Self.foreign(path))
                 }
-            } else if files.exists(path) {
+            } else if disk.exists(path) {
                 return .failed(file, Self.foreign(path))
             }
             if let copied = try copy(file, to: path) { return copied }
@@ -69,7 +69,7 @@ struct BundlePlaces {
         let isOurs = try isOurs(found, file)
         let hasSize = file.entry.size.map { $0 == found.size } ?? true
         if hasSize, let digest = file.entry.digest {
-            if try hashed({ () throws(SystemFailure) in try files.has(digest, at: path) }) {
+            if try hashed({ () throws(SystemFailure) in try disk.has(digest, at: path) }) {
                 return .right
             }
         } else if hasSize, file.entry.size != nil, !isOurs {
@@ -110,9 +110,9 @@ struct BundlePlaces {
             // The place of a blob is the same for all files with its bytes.
             if source == path { continue }
             let isCopied = try hashed { () throws(SystemFailure) in
-                try files.copy(source, stamp, to: path, expecting: digest)
+                try disk.copy(source, stamp, to: path, expecting: digest)
             }
-            if isCopied, let found = files.version(at: path) {
+            if isCopied, let found = disk.version(at: path) {
                 return .complete(file, stamp: found.text, size: found.size, isFetched: false)
             }
         }
@@ -152,10 +152,10 @@ struct BundlePlaces {
         var files = store.bundles.files(of: version.id)
         while let file = try files.next() {
             guard file.state == .waiting, let size = file.entry.size else { continue }
-            let present = self.files.version(at: place(of: file))?.size ?? 0
+            let present = disk.version(at: place(of: file))?.size ?? 0
             missing = missing.addingClamped(max(0, size - present))
         }
-        guard missing > 0, let free = self.files.available(at: bundle.directory) else { return }
+        guard missing > 0, let free = disk.available(at: bundle.directory) else { return }
         if free >= missing { return }
         throw LonghaulError(
             .noSpace,
@@ -170,8 +170,8 @@ struct BundlePlaces {
         do throws(SystemFailure) {
             for step in steps {
                 switch step {
-                case .write(let path, let bytes): try files.write(bytes, to: path)
-                case .link(let path, let target): try files.link(path, to: target)
+                case .write(let path, let bytes): try disk.write(bytes, to: path)
+                case .link(let path, let target): try disk.link(path, to: target)
                 }
             }
         } catch {
@@ -184,9 +184,9 @@ struct BundlePlaces {
         for step in try steps().reversed() {
             switch step {
             case .write(let path, _):
-                files.remove(
-                    path, files.version(at: path)?.text, upTo: bundle.directory)
-            case .link(let path, _): files.removeLink(path, upTo: bundle.directory)
+                disk.remove(
+                    path, disk.version(at: path)?.text, upTo: bundle.directory)
+            case .link(let path, _): disk.removeLink(path, upTo: bundle.directory)
             }
         }
     }
@@ -207,7 +207,7 @@ struct BundlePlaces {
         var changed: [Int64] = []
         var files = store.bundles.files(of: version.id)
         while let file = try files.next() {
-            if self.files.version(at: place(of: file))?.text != file.stamp {
+            if disk.version(at: place(of: file))?.text != file.stamp {
                 changed.append(file.number)
             }
         }
@@ -219,12 +219,12 @@ struct BundlePlaces {
     /// - Parameter readsAll: Its bytes are compared, too.
     func problem(of file: BundleFile, readsAll: Bool) -> BundleProblem.Kind? {
         let path = place(of: file)
-        guard let found = files.version(at: path) else {
-            return !files.exists(path) ? .missing : .unreadable
+        guard let found = disk.version(at: path) else {
+            return disk.exists(path) ? .unreadable : .missing
         }
         if let size = file.entry.size, size != found.size { return .size }
         guard readsAll, let digest = file.entry.digest else { return nil }
-        guard let isRight = try? files.has(digest, at: path) else { return .unreadable }
+        guard let isRight = try? disk.has(digest, at: path) else { return .unreadable }
         return isRight ? nil : .digest
     }
 
@@ -241,7 +241,7 @@ struct BundlePlaces {
             {
                 continue
             }
-            self.files.remove(place(of: file), file.stamp, upTo: bundle.directory)
+            disk.remove(place(of: file), file.stamp, upTo: bundle.directory)
         }
     }
 }

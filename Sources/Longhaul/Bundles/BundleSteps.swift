@@ -8,7 +8,7 @@ private let bundleWindow = 512
 private let bundlePollSeconds: Double = 2
 /// Files that one transaction changes.
 private let bundleBatch = 128
-/// Looks at a version that somebody keeps changing; a file system may have unsteady times, too.
+/// Checks of a version whose files keep changing; a file system may have unsteady times, too.
 private let mostRechecks = 8
 /// Seconds from the end of a transfer after which its file is read again.
 private let lateSeconds: Double = 10
@@ -51,11 +51,9 @@ package struct BundleSteps {
             checks.removeValue(forKey: id)?.end()
         }
         let current = Set(checks.values.compactMap(\.transfer))
-        try ManifestCheck.forget(
-            try work.leftovers(now: queue.now).filter {
-                let isKept = $0.state == .completed && ManifestCheck.isAnswer($0, in: queue)
-                return !isKept && !current.contains($0.id)
-            }, in: queue)
+        let left = try work.leftovers(
+            besidesAnswersIn: ManifestCheck.directory(of: queue), now: queue.now)
+        try ManifestCheck.forget(left.filter { !current.contains($0.id) }, in: queue)
         for bundle in open {
             do throws(LonghaulError) {
                 try advance(bundle)
@@ -238,7 +236,7 @@ package struct BundleSteps {
             guard let found = queue.machine.files.version(at: files.place(of: file)) else {
                 return .again(file, isWrong: false)
             }
-            // Somebody may have changed it since: it is looked at as any file that is there.
+            // It may have been changed since: it is read as any file that is there.
             let isLate = transfer.finishedAt.map { abs(queue.now - $0) > lateSeconds } ?? true
             if isLate, file.entry.digest != nil { return .again(file, isWrong: false) }
             if let size = file.entry.size, size != found.size {

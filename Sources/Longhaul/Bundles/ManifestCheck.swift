@@ -80,13 +80,13 @@ struct ManifestCheck {
         // A token is used once.
         mayBeKept = request.credential != .registryLogin
         let before = mayBeKept ? kept[request.url] : nil
-        // The next engine goes on with the same request.
+        // The next engine continues the same request.
         var hash = StableHash()
         hash.mix(request.url)
         let turn = before?.path.hasSuffix(".0") == true ? 1 : 0
         let name = "\(bundle.id)-\(String(hash.value, radix: 16)).\(turn)"
-        let path = PathParts.join(Self.directory(of: queue), name)
-        var wanted = bundle.settings.request(request.url, to: path, session: bundle.session)
+        var wanted = bundle.settings.request(
+            request.url, to: Self.directory(of: queue) + name, session: bundle.session)
         wanted.priority = .high
         wanted.isDiscretionary = false
         wanted.options.headers = wanted.options.headers.overridden(by: request.headers)
@@ -122,13 +122,14 @@ struct ManifestCheck {
         return answer
     }
 
-    private static func directory(of queue: TransferQueue) -> String {
-        PathParts.join(queue.directory, "bundles")
+    /// Where answers are kept, with a slash at its end.
+    static func directory(of queue: TransferQueue) -> String {
+        PathParts.join(queue.directory, "bundles/")
     }
 
     /// The transfer has brought an answer of a source, not a file of a bundle.
-    static func isAnswer(_ transfer: Transfer, in queue: TransferQueue) -> Bool {
-        transfer.path.hasPrefix(directory(of: queue) + "/")
+    private static func isAnswer(_ transfer: Transfer, in queue: TransferQueue) -> Bool {
+        transfer.path.hasPrefix(directory(of: queue))
     }
 
     /// Forgets ended transfers of bundles. Answers to checks are deleted; files that came are the

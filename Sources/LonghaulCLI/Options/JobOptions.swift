@@ -137,3 +137,35 @@ struct JobRunOptions: ParsableArguments {
         return try JobWords.resolved(words, context, environment: environment)
     }
 }
+
+/// The changes of the machine that begin a task or a job.
+struct TriggerOptions: ParsableArguments {
+    /// For the help of the command.
+    static let discussion = """
+        The events of --on are online, network-change, power, battery, resume, boot, mount, \
+        mount=NAME (a label, UUID or path), network=NAME and path=PATH: a file there, or in the \
+        directory there, is new or changed, and complete for --settle.
+        """
+
+    @Option(
+        name: .customLong("on"),
+        help: ArgumentHelp(
+            "Begin each time this happens (a list, repeatable).", valueName: "event"),
+        completion: .list(TaskTrigger.allCases.map(\.rawValue)))
+    var events: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "How long a file of --on path= is unchanged (default: 10s).",
+            valueName: "duration"))
+    var settle: String?
+
+    func validate() throws {
+        if settle != nil, events.isEmpty { throw ValidationError("--settle is a part of --on") }
+    }
+
+    /// Without `--on` there are none.
+    func read() throws(LonghaulError) -> [TaskTrigger] {
+        events.isEmpty ? [] : try OptionText.triggers(events, settle: settle)
+    }
+}

@@ -100,7 +100,7 @@ public enum TaskTrigger: Hashable, Codable, Sendable, CaseIterable, RawRepresent
     }
 
     private static func settle(_ text: Substring) -> (path: Substring, settle: Double) {
-        guard let mark = text.lastRange(of: settleMark),
+        guard let mark = text.ranges(of: settleMark).last,
             let seconds = text[mark.upperBound...].decimalValue
         else { return (text, settleSeconds.usual) }
         return (text[..<mark.lowerBound], Double(seconds))
@@ -117,19 +117,6 @@ public enum TaskTrigger: Hashable, Codable, Sendable, CaseIterable, RawRepresent
                 ? nil : "\(event) takes a name without commas; a path is absolute"
         default: nil
         }
-    }
-}
-
-extension Substring {
-    fileprivate func lastRange(of text: String) -> Range<Index>? {
-        var start = endIndex
-        while start > startIndex {
-            start = index(before: start)
-            if self[start...].hasPrefix(text) {
-                return start..<index(start, offsetBy: text.count)
-            }
-        }
-        return nil
     }
 }
 

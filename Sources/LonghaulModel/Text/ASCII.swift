@@ -6,6 +6,9 @@ extension UInt8 {
 
     package var asciiLowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
 
+    /// Two hexadecimal digits, in lower case.
+    package var hexPair: String { (self < 16 ? "0" : "") + String(self, radix: 16) }
+
     package var hexValue: UInt8? {
         switch self {
         case 0x30...0x39: self - 0x30

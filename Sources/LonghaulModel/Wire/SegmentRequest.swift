@@ -30,8 +30,8 @@ package struct SegmentRequest: Sendable {
     package var upload: UploadBody?
     /// Signed for S3, at the origin of the request's URL; `nil` = it is not.
     package var signing: RequestSigning?
-    /// Reads the files of its secrets, as ``keys``; header fields and user are for the origin of
-    /// the request's URL. `nil` = it has none.
+    /// Reads the files of its secrets, as ``RequestSigning/keys``; header fields and user are for
+    /// the origin of the request's URL. `nil` = it has none.
     package var secrets: (@Sendable () -> Result<RequestSecrets, WireFailure>)?
 
     /// The request has a body that is more than empty.

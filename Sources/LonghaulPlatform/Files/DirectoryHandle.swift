@@ -145,3 +145,30 @@ private func eachName(in path: String, _ body: (String) -> Bool) -> Bool {
     }
     return true
 }
+
+/// An event of inotify(7).
+struct DirectoryEvent {
+    /// Number of the watch.
+    var watch: Int32
+    /// The name in the directory. A lost event (`IN_Q_OVERFLOW`) has none.
+    var name: ArraySlice<UInt8>
+
+    /// Reads what read(2) has given: `struct inotify_event` has 16 bytes, of which the first four
+    /// are the watch and the last four the length of the following name, padding included.
+    static func all(_ bytes: ArraySlice<UInt8>) -> [DirectoryEvent] {
+        func number(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+            bytes.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+        }
+        var events: [DirectoryEvent] = []
+        var rest = bytes
+        while rest.count >= 16 {
+            let size = Int(number(rest.dropFirst(12)))
+            events.append(
+                DirectoryEvent(
+                    watch: Int32(bitPattern: number(rest)),
+                    name: rest.dropFirst(16).prefix(size).prefix { $0 != 0 }))
+            rest = rest.dropFirst(16 + size)
+        }
+        return events
+    }
+}

@@ -81,17 +81,9 @@ package final class CommitWatch: Sendable {
         }
     }
 
-    /// `struct inotify_event`: 16 bytes, whose last four are the length of the following name,
-    /// padding included. A lost event (`IN_Q_OVERFLOW`) has no name and counts as a match.
+    /// A lost event has no name and counts as a match.
     private func hasOurs(_ notices: ArraySlice<UInt8>) -> Bool {
-        var rest = notices
-        while rest.count >= 16 {
-            let size = rest.dropFirst(12).prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
-            let name = rest.dropFirst(16).prefix(size)
-            if name.isEmpty || name.starts(with: prefix) { return true }
-            rest = rest.dropFirst(16 + size)
-        }
-        return false
+        DirectoryEvent.all(notices).contains { $0.name.isEmpty || $0.name.starts(with: prefix) }
     }
 }
 

@@ -161,7 +161,11 @@ package struct BundleWork {
 
     /// Transfers of bundles that have ended, and that no file waits for: cancelled ones, and the
     /// checks of an engine that has ended.
-    package func leftovers(now: Timestamp) throws(LonghaulError) -> [Transfer] {
+    ///
+    /// - Parameter directory: Files of completed transfers there are answers that are kept.
+    package func leftovers(
+        besidesAnswersIn directory: String, now: Timestamp
+    ) throws(LonghaulError) -> [Transfer] {
         try store.snapshot { connection in
             let ids: [TransferID] = try connection.values(
                 """
@@ -169,8 +173,9 @@ package struct BundleWork {
                 JOIN transfer t INDEXED BY transferEnded ON t.sessionID = s.id \
                 WHERE t.ended = 1 AND t.rearm = t.rearmed AND NOT EXISTS (SELECT 1 \
                 FROM bundleVersion v JOIN bundleFile f INDEXED BY bundleFileRecorded \
-                ON f.version = v.id WHERE v.bundle = b.id AND f.state = 1 AND f.transfer = t.id)
-                """)
+                ON f.version = v.id WHERE v.bundle = b.id AND f.state = 1 AND f.transfer = t.id) \
+                AND NOT (t.phase = ?2 AND substr(t.destination, 1, length(?1)) = ?1)
+                """, directory, Phase.completed.rawValue)
             return try ids.compactMap { try TransferRows(connection).transfer($0, now: now) }
         }
     }

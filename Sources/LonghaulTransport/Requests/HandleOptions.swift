@@ -105,10 +105,9 @@ struct HandleOptions {
         case "http", "https":
             setHTTP()
             if let upload = request.upload, let failure = send(upload, flow) { return failure }
-            sign()
             do throws(WireFailure) {
                 var own = running.isOnFirstOrigin ? secrets.fields.fields : []
-                if let token = try setKeys() { own.append(token) }
+                if let token = try sign() { own.append(token) }
                 setCookies()
                 return setFields(&lists.fields, all: running.isOnFirstOrigin, and: own)
             } catch {
@@ -161,20 +160,14 @@ struct HandleOptions {
         return nil
     }
 
-    private func sign() {
-        guard let signing = request.signing, running.isOnFirstOrigin else { return }
+    /// Returns the field that goes with keys that expire.
+    private func sign() throws(WireFailure) -> HeaderFields.Field? {
+        guard let signing = request.signing, running.isOnFirstOrigin else { return nil }
         curl.set(CURLOPT_AWS_SIGV4, signing.signature)
         // The key of an object may have . and .. as names like others. libcurl 8.14 refuses to
         // sign an unchanged path, and drops them otherwise: the object would get another key.
         if CanonicalURL.hasDotSegments(url) { curl.set(CURLOPT_PATH_AS_IS, 1) }
-    }
-
-    /// The keys of a signed request that are not a part of it. Returns the field that goes
-    /// with keys that expire.
-    private func setKeys() throws(WireFailure) -> HeaderFields.Field? {
-        guard running.isOnFirstOrigin, let keys = try request.signing?.keys?().get() else {
-            return nil
-        }
+        guard let keys = try signing.keys?().get() else { return nil }
         curl.set(CURLOPT_USERNAME, keys.id)
         curl.set(CURLOPT_PASSWORD, keys.secret)
         return keys.token.map { HeaderFields.Field(name: S3Keys.tokenField, value: $0) }

@@ -34,9 +34,7 @@ struct TaskSubmit: ConsoleCommand {
             external power, an unmetered network and, for processing, an idle machine; at the end \
             of the tolerance it runs without them. The first run is due at once.
 
-            The events of --on are online, network-change, power, battery, resume, boot, mount, \
-            mount=NAME (a label, UUID or path), network=NAME and path=PATH: a file there, or in \
-            the directory there, is new or changed, and complete for --settle.
+            \(TriggerOptions.discussion)
 
               longhaul task submit refresh --earliest +15m
               longhaul task submit clean --kind processing --require power,idle --every 7d
@@ -67,18 +65,7 @@ struct TaskSubmit: ConsoleCommand {
             "How much earlier a run may begin (default: half).", valueName: "duration"))
     var tolerance: String?
 
-    @Option(
-        name: .customLong("on"),
-        help: ArgumentHelp(
-            "Begin each time this happens (a list, repeatable).", valueName: "event"),
-        completion: .list(TaskTrigger.allCases.map(\.rawValue)))
-    var events: [String] = []
-
-    @Option(
-        help: ArgumentHelp(
-            "How long a file of --on path= is unchanged (default: 10s).",
-            valueName: "duration"))
-    var settle: String?
+    @OptionGroup var triggers: TriggerOptions
 
     @Option(help: ArgumentHelp("Your own JSON, handed to the host.", valueName: "json"))
     var payload: String?
@@ -106,8 +93,7 @@ struct TaskSubmit: ConsoleCommand {
         if tolerance != nil, every == nil {
             throw ValidationError("--tolerance is a part of --every")
         }
-        if settle != nil, events.isEmpty { throw ValidationError("--settle is a part of --on") }
-        if every != nil, !events.isEmpty {
+        if every != nil, !triggers.events.isEmpty {
             throw ValidationError("--every and --on exclude each other")
         }
         if host == "" { throw ValidationError("--host must not be empty") }
@@ -122,9 +108,7 @@ struct TaskSubmit: ConsoleCommand {
         if let every {
             request.repetition = try OptionText.repetition(every: every, tolerance: tolerance)
         }
-        if !events.isEmpty {
-            request.triggers = try OptionText.triggers(events, settle: settle)
-        }
+        request.triggers = try triggers.read()
         if let payload { request.payload = try OptionText.json(payload, "--payload") }
         request.expiresWhenRequirementIsLost = whenLost != .continue
         request.returnsAfterExpiration = whenLost == .again

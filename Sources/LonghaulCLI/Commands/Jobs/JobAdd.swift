@@ -16,9 +16,7 @@ struct JobAdd: ConsoleCommand {
             Times of day are in the zone TZ, or without it in the machine's, also where that \
             changes.
 
-            The events of --on are online, network-change, power, battery, resume, boot, mount, \
-            mount=NAME (a label, UUID or path), network=NAME and path=PATH: a file there, or in \
-            the directory there, is new or changed, and complete for --settle.
+            \(TriggerOptions.discussion)
 
               longhaul job add backup --every 1d --require power -- restic backup docs
               longhaul job add copy --at 02:30 --days Mon-Fri -- rsync -a /srv/ b:/srv
@@ -51,18 +49,7 @@ struct JobAdd: ConsoleCommand {
     @Option(help: ArgumentHelp("Only on these days: Mon-Fri or Sat,Sun.", valueName: "days"))
     var days: String?
 
-    @Option(
-        name: .customLong("on"),
-        help: ArgumentHelp(
-            "Begin each time this happens (a list, repeatable).", valueName: "event"),
-        completion: .list(TaskTrigger.allCases.map(\.rawValue)))
-    var events: [String] = []
-
-    @Option(
-        help: ArgumentHelp(
-            "How long a file of --on path= is unchanged (default: 10s).",
-            valueName: "duration"))
-    var settle: String?
+    @OptionGroup var triggers: TriggerOptions
 
     @OptionGroup var conditions: FieldOptions<JobFields>
     @OptionGroup var when: JobConditionOptions
@@ -74,9 +61,8 @@ struct JobAdd: ConsoleCommand {
         if tolerance != nil, every == nil {
             throw ValidationError("--tolerance is a part of --every")
         }
-        if settle != nil, events.isEmpty { throw ValidationError("--settle is a part of --on") }
         if days != nil, at.isEmpty { throw ValidationError("--days is a part of --at") }
-        if [every != nil, !at.isEmpty, !events.isEmpty].count(where: { $0 }) > 1 {
+        if [every != nil, !at.isEmpty, !triggers.events.isEmpty].count(where: { $0 }) > 1 {
             throw ValidationError("--every, --at and --on exclude each other")
         }
     }
@@ -91,9 +77,7 @@ struct JobAdd: ConsoleCommand {
             let times = at.joined(separator: ",")
             request.job?.daily = try OptionText.daily(times, days: days)
         }
-        if !events.isEmpty {
-            request.triggers = try OptionText.triggers(events, settle: settle)
-        }
+        request.triggers = try triggers.read()
         return request
     }
 

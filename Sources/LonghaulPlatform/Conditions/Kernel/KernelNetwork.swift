@@ -62,7 +62,7 @@ final class KernelNetwork {
     var due: Instant? { [lookAt, askAt].compactMap { $0 }.min() }
 
     /// The gateway has not answered yet.
-    private(set) var isAsking = false
+    var isAsking: Bool { askAt != nil && !hasGivenUp }
 
     /// The descriptor is readable.
     func receive(now: Instant) {
@@ -98,7 +98,6 @@ final class KernelNetwork {
     /// asked for at growing intervals, since a link may need a moment, and then once a minute.
     private func findPlace(_ now: Instant) {
         askAt = nil
-        isAsking = false
         guard findsPlace, let gateway, !gateway.prefixes.isEmpty else {
             place = nil
             return
@@ -107,11 +106,8 @@ final class KernelNetwork {
         let length = lh_neighbour_read(
             gateway.link, gateway.isIPv6 ? 1 : 0, gateway.address, &hardware)
         if length > 0 {
-            let digits = hardware.prefix(Int(length)).map {
-                ($0 < 16 ? "0" : "") + String($0, radix: 16)
-            }
-            place = NetworkPlace(
-                gateway: digits.joined(separator: ":"), prefixes: gateway.prefixes)
+            let address = hardware.prefix(Int(length)).map(\.hexPair).joined(separator: ":")
+            place = NetworkPlace(gateway: address, prefixes: gateway.prefixes)
             return
         }
         place = nil
@@ -121,7 +117,6 @@ final class KernelNetwork {
             hasGivenUp = true
             return
         }
-        isAsking = !hasGivenUp
         if asked % 2 == 0 {
             lh_neighbour_ask(gateway.link, gateway.isIPv6 ? 1 : 0, gateway.address)
         }

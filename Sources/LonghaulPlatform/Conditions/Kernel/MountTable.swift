@@ -108,16 +108,17 @@ struct NamedMounts {
         for mount in mounts where places.contains(mount.path) && mount.type != "autofs" {
             found[mount.path] = mount.path
         }
-        let titles = names.subtracting(places)
-        if titles.isEmpty { return found }
+        let identifiers = names.subtracting(places)
+        if identifiers.isEmpty { return found }
         known = known.filter { entry in mounts.contains { $0.number == entry.key } }
         for mount in mounts where mount.source.hasPrefix("/") {
-            let own = known[mount.number] ?? NamedMounts.titles(of: mount)
+            let own = known[mount.number] ?? NamedMounts.identifiers(of: mount)
             known[mount.number] = own
-            for title in titles where found[title] == nil {
-                if own.contains(title) || own.contains(title.lowercased()) || isLinked(title, mount)
+            for identifier in identifiers where found[identifier] == nil {
+                if own.contains(identifier) || own.contains(identifier.lowercased())
+                    || isLinked(identifier, mount)
                 {
-                    found[title] = mount.path
+                    found[identifier] = mount.path
                 }
             }
         }
@@ -126,31 +127,32 @@ struct NamedMounts {
 
     /// Label and UUID as the mount itself tells them. A program behind a mount (FUSE) is not asked,
     /// since it may not answer.
-    private static func titles(of mount: MountTable.Mount) -> Set<String> {
+    private static func identifiers(of mount: MountTable.Mount) -> Set<String> {
         if mount.type.hasPrefix("fuse") { return [] }
         let number = open(mount.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard number >= 0 else { return [] }
         let file = Descriptor(owning: number)
-        var titles: Set<String> = []
+        var identifiers: Set<String> = []
         var label = [CChar](repeating: 0, count: 257)
         if lh_file_system_label(file.number, &label) >= 0 {
-            titles.insert(String(decoding: label.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self))
+            identifiers.insert(
+                String(decoding: label.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self))
         }
         var uuid = [UInt8](repeating: 0, count: 16)
         if lh_file_system_uuid(file.number, &uuid) >= 0 {
-            let digits = uuid.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-            titles.insert(
+            let digits = uuid.map(\.hexPair)
+            identifiers.insert(
                 [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { digits[$0].joined() }
                     .joined(separator: "-"))
         }
-        return titles
+        return identifiers
     }
 
     /// udev's links name the device of the mount.
-    private func isLinked(_ title: String, _ mount: MountTable.Mount) -> Bool {
+    private func isLinked(_ identifier: String, _ mount: MountTable.Mount) -> Bool {
         ["by-label", "by-uuid"].contains { kind in
             var facts = stat()
-            guard stat("\(dev)/disk/\(kind)/\(Self.linkName(title))", &facts) == 0 else {
+            guard stat("\(dev)/disk/\(kind)/\(Self.linkName(identifier))", &facts) == 0 else {
                 return false
             }
             let number = facts.st_rdev
@@ -164,15 +166,12 @@ struct NamedMounts {
     }
 
     /// udev writes characters that are rare in names as `\x20`.
-    private static func linkName(_ title: String) -> String {
-        title.utf8.map { byte in
+    private static func linkName(_ identifier: String) -> String {
+        identifier.utf8.map { byte in
             let isPlain =
-                byte.isASCIIDigit || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
-                || byte >= 0x80 || "#+-.:=@_".utf8.contains(byte)
-            let digits = String(byte, radix: 16)
-            return isPlain
-                ? String(decoding: [byte], as: UTF8.self)
-                : "\\x" + (byte < 16 ? "0" : "") + digits
+                byte.isASCIIDigit || byte.isASCIILetter || byte >= 0x80
+                || "#+-.:=@_".utf8.contains(byte)
+            return isPlain ? String(decoding: [byte], as: UTF8.self) : "\\x" + byte.hexPair
         }.joined()
     }
 }

@@ -83,22 +83,12 @@ final class PathWatches {
         readAt = min(readAt ?? soonest, soonest)
     }
 
-    /// `struct inotify_event`: number of the watch, 12 bytes of which the last four are the length
-    /// of the name, and the name with its padding. A lost event has no name and counts.
+    /// A lost event has no name and counts.
     private func hasNews(_ events: ArraySlice<UInt8>) -> Bool {
-        func number(_ bytes: ArraySlice<UInt8>) -> UInt32 {
-            bytes.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+        DirectoryEvent.all(events).contains { event in
+            guard let names = watched[event.watch] ?? nil, !event.name.isEmpty else { return true }
+            return names.contains(String(decoding: event.name, as: UTF8.self))
         }
-        var rest = events
-        while rest.count >= 16 {
-            let watch = Int32(bitPattern: number(rest))
-            let size = Int(number(rest.dropFirst(12)))
-            let name = rest.dropFirst(16).prefix(size).prefix { $0 != 0 }
-            guard let names = watched[watch] ?? nil, !name.isEmpty else { return true }
-            if names.contains(String(decoding: name, as: UTF8.self)) { return true }
-            rest = rest.dropFirst(16 + size)
-        }
-        return false
     }
 
     /// Returns what is at all paths, when a file is new, changed or complete.
@@ -239,9 +229,8 @@ extension lh_file {
 
     /// Of a directory its identity alone: what changes below it does not count.
     fileprivate var stamp: Int64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        let parts = [device, inode] + (isDirectory ? [] : [size, touched].map(UInt64.init))
-        for part in parts { hash = (hash ^ part) &* 0x100_0000_01b3 }
-        return Int64(bitPattern: hash)
+        var hash = StableHash()
+        hash.mix("\(device) \(inode)" + (isDirectory ? "" : " \(size) \(touched)"))
+        return Int64(bitPattern: hash.value)
     }
 }
