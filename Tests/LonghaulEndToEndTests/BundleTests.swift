@@ -181,6 +181,42 @@ import Testing
         }
     }
 
+    /// The place was empty when the transfer began.
+    @Test func aFileThatAppearsMeanwhileStays() async throws {
+        try await LoopbackServer.run { server in
+            let home = try BundleHome(server: server)
+            let out = home.home.file("out")
+            let knobs = "size=9K&status=503&statuses=1&retryafter=3600"
+            let files = [
+                try home.file("other", "o?\(knobs)&seed=1"),
+                try home.file("equal", "e?\(knobs)&seed=2"),
+            ]
+            try home.write(files)
+            _ = try await home.run(
+                "bundle", "add", "set", "list:\(home.list)", "--to", out, "--no-start")
+            let engine = try home.home.start("daemon")
+            try await eventually("both were asked for") { home.asked.count == 2 }
+            try FileManager.default.createDirectory(
+                atPath: out, withIntermediateDirectories: true)
+            // A shorter one counts as damaged.
+            let mine = String(repeating: "mine", count: 3_000)
+            try mine.write(toFile: "\(out)/other", atomically: true, encoding: .utf8)
+            let equal = files[1].content
+            try Data(equal.oracle.bytes(0..<equal.size)).write(to: URL(filePath: "\(out)/equal"))
+            _ = try await home.run("bundle", "now", "set")
+            try await eventually("it ends") {
+                try await home.bundle("set")["state"] == "failed"
+            }
+            #expect(try String(contentsOfFile: "\(out)/other", encoding: .utf8) == mine)
+            let shown = try await home.run("bundle", "show", "set", "--files", "--json").rows
+            let other = shown.first { $0["path"] == "other" }
+            #expect(other?["error"]["code"] == "destinationExists")
+            #expect(shown.first { $0["path"] == "equal" }?["state"] == "complete")
+            engine.send(SIGTERM)
+            #expect(try await engine.wait().status == 0)
+        }
+    }
+
     /// As many files as before are another set all the same.
     @Test(arguments: ["plain", "versions"])
     func otherPatternsSelectOtherFiles(_ layout: String) async throws {

@@ -42,10 +42,12 @@ final class SimPlaces: PlacedFilePort, @unchecked Sendable {
     }
 
     func copy(
-        _ source: String, _ stamp: String, to path: String, expecting checksum: Checksum
+        _ source: String, _ stamp: String, to path: String, expecting checksum: Checksum,
+        replaces: Bool
     ) throws(SystemFailure) -> Bool {
         pause()
         guard disk.version(at: source)?.text == stamp else { return false }
+        if !replaces, disk.names[path] != nil { return false }
         let data = try content(of: source)
         return try put(at: path) { () throws(SystemFailure) in
             guard SimDisk.checksum(of: data) == checksum else { return nil }

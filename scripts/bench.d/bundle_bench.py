@@ -45,7 +45,7 @@ class Bundles:
             files = self.bench.fresh()
             environment = self.bench.environment()
             first = run(self.longhaul("enqueue", "--no-start", "-d", files, "--input", urls), files, environment)
-            second = run(self.longhaul("run", "-q"), files, environment)
+            second = run(self.longhaul("run"), files, environment)
             second.wall += first.wall
             second.cpu += first.cpu
             return second
@@ -55,7 +55,7 @@ class Bundles:
             environment = self.bench.environment()
             out = os.path.join(files, "out")
             first = run(self.longhaul("bundle", "add", "set", f"list:{entries}", "--to", out), files, environment)
-            second = run(self.longhaul("run", "-q"), files, environment)
+            second = run(self.longhaul("run"), files, environment)
             second.wall += first.wall
             run(self.longhaul("bundle", "ensure", "set"), files, environment)
             return second

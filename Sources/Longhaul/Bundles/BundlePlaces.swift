@@ -37,6 +37,7 @@ struct BundlePlaces {
     ) -> BundleWork.Change {
         do throws(LonghaulError) {
             let path = place(of: file)
+            var request = try request(for: file, path)
             if let found = disk.version(at: path) {
                 switch try standing(of: found, file, at: path) {
                 case .right:
@@ -46,9 +47,12 @@ struct BundlePlaces {
                 }
             } else if disk.exists(path) {
                 return .failed(file, Self.foreign(path))
+            } else if !bundle.layout.namesByContent, !bundle.settings.overwrites {
+                // What another program puts there meanwhile stays.
+                request.options.ifExists = .fail
             }
-            if let copied = try copy(file, to: path) { return copied }
-            switch try validator.admit(request(for: file, path)) {
+            if let copied = try copy(file, to: path, request.options.ifExists) { return copied }
+            switch try validator.admit(request) {
             case .insert(let new): return .fetch(file, new)
             case .skip: return .failed(file, Self.foreign(path))
             }
@@ -86,7 +90,7 @@ struct BundlePlaces {
     private func isOurs(
         _ found: SourceVersion, _ file: BundleFile
     ) throws(LonghaulError) -> Bool {
-        if bundle.layout == .hfCache || bundle.layout == .oci { return true }
+        if bundle.layout.namesByContent { return true }
         if file.stamp == found.text { return true }
         guard bundle.layout == .plain else { return false }
         return try store.bundleWork.hasLeft(file.entry.path, found.text, of: bundle)
@@ -101,7 +105,7 @@ struct BundlePlaces {
 
     /// Copies the bytes of a file with the same digest that any bundle has.
     private func copy(
-        _ file: BundleFile, to path: String
+        _ file: BundleFile, to path: String, _ policy: ExistingFilePolicy
     ) throws(LonghaulError) -> BundleWork.Change? {
         guard let digest = file.entry.digest else { return nil }
         for equal in try store.bundleWork.equals(of: file, in: version.id) {
@@ -110,7 +114,8 @@ struct BundlePlaces {
             // The place of a blob is the same for all files with its bytes.
             if source == path { continue }
             let isCopied = try hashed { () throws(SystemFailure) in
-                try disk.copy(source, stamp, to: path, expecting: digest)
+                try disk.copy(
+                    source, stamp, to: path, expecting: digest, replaces: policy == .overwrite)
             }
             if isCopied, let found = disk.version(at: path) {
                 return .complete(file, stamp: found.text, size: found.size, isFetched: false)
@@ -231,7 +236,7 @@ struct BundlePlaces {
     /// Deletes the unchanged files of this version, except those of the version that stays.
     func deleteFiles(besides kept: BundleVersion?) throws(LonghaulError) {
         // Blobs may belong to other versions, and to other programs.
-        if let kept, bundle.layout == .hfCache || bundle.layout == .oci, kept.id != version.id {
+        if let kept, bundle.layout.namesByContent, kept.id != version.id {
             return
         }
         var files = store.bundles.files(of: version.id)

@@ -255,6 +255,8 @@ package struct BundleSteps {
             let error =
                 transfer.error
                 ?? LonghaulError(.cancelled, "its transfer was cancelled", retryable: true)
+            // Another program has put a file there meanwhile.
+            if error.code == .destinationExists { return .again(file, isWrong: false) }
             if error.code == .checksumMismatch {
                 // Such an ETag is not a digest (Amazon S3 API Reference, Object).
                 if file.entry.digest != nil, transfer.isEncryptedWithKey { return .unproved(file) }

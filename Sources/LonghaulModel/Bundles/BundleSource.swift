@@ -102,6 +102,9 @@ public enum BundleLayoutKind: String, Codable, CaseIterable, Sendable {
     case hfCache = "hf-cache"
     /// An OCI image layout, as skopeo and umoci read it.
     case oci
+
+    /// Files have the names of their digests, so that one place never has two contents.
+    package var namesByContent: Bool { self == .hfCache || self == .oci }
 }
 
 extension BundleSource: CustomStringConvertible {

@@ -29,9 +29,12 @@ package protocol PlacedFilePort: Sendable {
 
     /// Makes a durable copy of a file, which shares its blocks where the file system can.
     ///
-    /// - Returns: `false` if the source is another version, or its bytes have not the digest.
+    /// - Parameter replaces: A file in the place is replaced.
+    /// - Returns: `false` if the source is another version, its bytes have another digest, or the
+    ///   place is taken.
     func copy(
-        _ source: String, _ stamp: String, to path: String, expecting checksum: Checksum
+        _ source: String, _ stamp: String, to path: String, expecting checksum: Checksum,
+        replaces: Bool
     ) throws(SystemFailure) -> Bool
 
     /// Writes a small file durably; an equal one stays.
@@ -112,7 +115,8 @@ package struct PlacedFile: PlacedFilePort {
     }
 
     package func copy(
-        _ source: String, _ stamp: String, to path: String, expecting checksum: Checksum
+        _ source: String, _ stamp: String, to path: String, expecting checksum: Checksum,
+        replaces: Bool
     ) throws(SystemFailure) -> Bool {
         guard version(at: source)?.text == stamp, let (parent, name) = PathParts.split(path) else {
             return false
@@ -132,13 +136,15 @@ package struct PlacedFile: PlacedFilePort {
                 return false
             }
             try part.sync()
-            switch Publication.publish(part, as: name, policy: .overwrite) {
-            case .published: try directory.sync()
+            switch Publication.publish(part, as: name, policy: replaces ? .overwrite : .fail) {
+            case .published:
+                try directory.sync()
+                return true
             case .failed(let failure): throw failure
             case .occupied, .partLost:
-                throw SystemFailure(operation: "rename", path: path, errno: EEXIST)
+                try? part.remove()
+                return false
             }
-            return true
         } catch {
             try? part.remove()
             throw error
