@@ -36,6 +36,8 @@ struct SimBundle {
     var announced: String?
     /// Somebody has changed files of the bundle, or they were found damaged.
     var isDisturbed = false
+    /// When a path was last disturbed.
+    var disturbed: [String: Double] = [:]
     /// It was removed before, without its files.
     var hasKeptFiles = false
 }

@@ -46,7 +46,12 @@ extension SimWorld {
         guard isNew else { return }
         say("\(bundle.name): \(ready.name.suffix(8)) is ready")
         tally.bundlesReady += 1
-        let wrong = wrongFiles(of: bundle, ready.name)
+        // A file that is replaced between its publication and the look at it counts as the one that
+        // was published, unless its size differs.
+        let wrong = wrongFiles(of: bundle, ready.name).filter {
+            guard let at = bundle.disturbed[place($0, ready.name, bundle)] else { return true }
+            return now.monotonic - at > 1
+        }
         if !wrong.isEmpty {
             throw SimComplaint("\(bundle.name) is ready, and wrong are \(wrong)", self)
         }

@@ -163,6 +163,7 @@ extension SimWorld {
             return
         }
         bundle.isDisturbed = true
+        bundle.disturbed[path] = now.monotonic
         say("somebody changes \(path)")
         disk.names[path] = nil
         disk.durableNames[path] = nil

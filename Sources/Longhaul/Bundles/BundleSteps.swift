@@ -182,14 +182,14 @@ package struct BundleSteps {
         _ bundle: StoredBundle, _ version: BundleVersion, _ files: BundlePlaces
     ) throws(LonghaulError) {
         var changes: [BundleWork.Change] = []
-        for (file, transfer) in try work.ended(version.id, now: queue.now) {
+        for (file, end) in try work.ended(version.id, now: queue.now) {
             // A token that has expired is renewed, once for each file.
-            let isRefused = transfer?.error?.code == .unauthorized && file.mismatches == 0
-            if isRefused, case .bearer = registries[bundle.id]?.access {
+            if case .other(let transfer) = end, transfer.error?.code == .unauthorized,
+                file.mismatches == 0, case .bearer = registries[bundle.id]?.access {
                 registries[bundle.id]?.until = queue.now
                 changes.append(.again(file, isWrong: true))
             } else {
-                changes.append(outcome(of: file, transfer, files))
+                changes.append(outcome(of: file, end, files))
             }
         }
         try apply(changes, bundle, version)
@@ -227,17 +227,17 @@ package struct BundleSteps {
     }
 
     private func outcome(
-        of file: BundleFile, _ transfer: Transfer?, _ files: BundlePlaces
+        of file: BundleFile, _ end: BundleWork.End, _ files: BundlePlaces
     ) -> BundleWork.Change {
-        guard let transfer else { return .again(file, isWrong: false) }
         let isLast = file.mismatches + 1 >= fetchesOfWrongFile
-        switch transfer.state {
-        case .completed:
+        switch end {
+        case .gone: return .again(file, isWrong: false)
+        case .completed(let finishedAt):
             guard let found = queue.machine.files.version(at: files.place(of: file)) else {
                 return .again(file, isWrong: false)
             }
             // It may have been changed since: it is read as any file that is there.
-            let isLate = transfer.finishedAt.map { abs(queue.now - $0) > lateSeconds } ?? true
+            let isLate = abs(queue.now - finishedAt) > lateSeconds
             if isLate, file.entry.digest != nil { return .again(file, isWrong: false) }
             if let size = file.entry.size, size != found.size {
                 // What came is the bundle's all the same.
@@ -251,7 +251,7 @@ package struct BundleSteps {
                         "the server sent \(found.size) bytes; the list says \(size)"))
             }
             return .complete(file, stamp: found.text, size: found.size, isFetched: true)
-        case .waiting, .running, .paused, .failed, .cancelled:
+        case .other(let transfer):
             let error =
                 transfer.error
                 ?? LonghaulError(.cancelled, "its transfer was cancelled", retryable: true)

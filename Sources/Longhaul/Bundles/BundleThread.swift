@@ -3,6 +3,8 @@ internal import LonghaulStore
 internal import LonghaulPlatform
 internal import Synchronization
 
+/// The shortest pause between two looks: many files end in it, and one transaction records them.
+private let bundleBreathSeconds: Double = 0.03
 /// The pause after the store could not be written.
 private let bundleRetrySeconds: Double = 5
 
@@ -60,6 +62,7 @@ final class BundleThread: Sendable {
             } catch {
                 // The store is full or locked: the next look tries again.
             }
+            ThreadSleep.seconds(bundleBreathSeconds)
             if isStopped { return }
             _ = try? watch.wait(timeout: pause)
         }

@@ -82,9 +82,12 @@ struct BundleFileRows: ConnectionRows {
         SELECT \(Column.list) FROM bundleFile WHERE version = ?1 AND state = 3 \
         ORDER BY number LIMIT ?2
         """
-    private static let recorded = """
-        SELECT \(Column.list) FROM bundleFile INDEXED BY bundleFileRecorded \
-        WHERE version = ?1 AND state = 1
+    private static let ended = """
+        SELECT \(Column.list), (SELECT t.finishedAt FROM transfer t \
+        WHERE t.id = f.transfer AND t.phase = \(Phase.completed.rawValue)) \
+        FROM bundleFile f INDEXED BY bundleFileRecorded WHERE version = ?1 AND state = 1 \
+        AND NOT EXISTS (SELECT 1 FROM transfer t \
+        WHERE t.id = f.transfer AND NOT (t.ended = 1 AND t.rearm = t.rearmed))
         """
     /// Another file with the same digest that is under way is waited for.
     private static let next = """
@@ -115,8 +118,12 @@ struct BundleFileRows: ConnectionRows {
         try connection.all(Self.firstFailed, version, limit, read: Self.read)
     }
 
-    func recorded(of version: Int64) throws -> [BundleFile] {
-        try connection.all(Self.recorded, version, read: Self.read)
+    /// The files whose transfers have ended, or are gone, and when the completed ones ended.
+    func ended(of version: Int64) throws -> [(file: BundleFile, completedAt: Timestamp?)] {
+        let position = Int(Column.allCases.count)
+        return try connection.all(Self.ended, version) { (row: StoredRow<Column>) in
+            (Self.read(row), StoredRow<Int>(handle: row.handle)[position])
+        }
     }
 
     func recordedCount(of version: Int64) throws -> Int {

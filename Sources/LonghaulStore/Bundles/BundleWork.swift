@@ -134,28 +134,26 @@ package struct BundleWork {
 
     // MARK: - Files
 
+    /// How the transfer of a file has ended.
+    package enum End {
+        case completed(Timestamp)
+        case other(Transfer)
+        /// It was removed.
+        case gone
+    }
+
     /// The files whose transfers have ended, or are gone.
     package func ended(
         _ version: Int64, now: Timestamp
-    ) throws(LonghaulError) -> [(file: BundleFile, transfer: Transfer?)] {
+    ) throws(LonghaulError) -> [(file: BundleFile, end: End)] {
         try store.snapshot { connection in
-            let ids: Set<Int64> = Set(
-                try connection.values(
-                    """
-                    SELECT f.number FROM bundleFile f INDEXED BY bundleFileRecorded \
-                    LEFT JOIN transfer t ON t.id = f.transfer WHERE f.version = ?1 \
-                    AND f.state = 1 AND (t.id IS NULL OR t.ended = 1 AND t.rearm = t.rearmed)
-                    """, version))
-            if ids.isEmpty { return [] }
-            return try BundleFileRows(connection).recorded(of: version)
-                .filter { ids.contains($0.number) }
-                .map { file in
-                    let id = file.transfer
-                    return (
-                        file,
-                        try id.flatMap { try TransferRows(connection).transfer($0, now: now) }
-                    )
+            try BundleFileRows(connection).ended(of: version).map { file, completedAt in
+                if let completedAt { return (file, .completed(completedAt)) }
+                let transfer = try file.transfer.flatMap {
+                    try TransferRows(connection).transfer($0, now: now)
                 }
+                return (file, transfer.map(End.other) ?? .gone)
+            }
         }
     }
 

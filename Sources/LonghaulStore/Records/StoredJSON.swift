@@ -54,6 +54,12 @@ extension TransferOptions {
             self = TransferOptions.standard
             return
         }
+        if let (facts, others) = FileFacts.split(text) {
+            self.init(stored: others)
+            checksum = facts.checksum
+            maxSize = facts.maxSize
+            return
+        }
         if let known = TransferOptions.read.withLock({ $0[ExactText(text)] }) {
             self = known
             return
@@ -83,6 +89,41 @@ extension TransferOptions {
         else { return nil }
         return options
     }
+}
+
+/// Options that differ from file to file. They stand first in the text, so that the rest of it is
+/// the same for many transfers, and is written and read once.
+struct FileFacts: Codable {
+    var checksum: Checksum?
+    var maxSize: Int64?
+
+    /// `nil` = there are none.
+    init?(_ options: TransferOptions) {
+        if options.checksum == nil, options.maxSize == nil { return nil }
+        checksum = options.checksum
+        maxSize = options.maxSize
+    }
+
+    /// The text of all options.
+    ///
+    /// - Parameter others: The text of the others; `nil` = they are default.
+    func stored(before others: String?) -> String {
+        let others = others ?? StoredJSON.encode(TransferOptions())
+        assert(others.hasPrefix("{" + Self.firstOther), "keys are sorted, and this one is written")
+        return StoredJSON.encode(self).dropLast() + "," + others.dropFirst()
+    }
+
+    /// Separates these options from the text of the others; `nil` = they do not stand first.
+    static func split(_ text: String) -> (facts: FileFacts, others: String)? {
+        guard text.hasPrefix(#"{"checksum":"#) || text.hasPrefix(#"{"maxSize":"#),
+            let end = text.firstRange(of: "," + Self.firstOther),
+            let facts = StoredJSON.decode(FileFacts.self, text[..<end.lowerBound] + "}")
+        else { return nil }
+        return (facts, "{" + text[end.lowerBound...].dropFirst())
+    }
+
+    /// The first key of the other options.
+    private static let firstOther = #""after":"#
 }
 
 /// A JSON value of any kind, to be passed on unchanged.

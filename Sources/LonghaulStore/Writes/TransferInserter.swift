@@ -346,7 +346,7 @@ extension Deadline {
 }
 
 /// Batches repeat their options: the text is made once for a run of equal ones. They are compared
-/// in place, because a copy costs more.
+/// in place, because a copy costs more; only options with facts of one file are copied.
 private struct OptionsCache {
     private var shared = TransferRequest.standardOptions
     private var remoteName = false
@@ -358,10 +358,22 @@ private struct OptionsCache {
             case .file: request.sharedOptions.value.remoteName
             case .directory(_, let remoteName): remoteName
             }
-        if remoteName != named || !shared.isExactly(request.sharedOptions) {
-            shared = request.sharedOptions
+        guard let facts = FileFacts(request.sharedOptions.value) else {
+            return text(of: request.sharedOptions, named)
+        }
+        var others = request.options
+        others.checksum = nil
+        others.maxSize = nil
+        return facts.stored(before: text(of: CopyOnWrite(others), named))
+    }
+
+    private mutating func text(
+        of options: CopyOnWrite<TransferOptions>, _ named: Bool
+    ) -> String? {
+        if remoteName != named || !shared.isExactly(options) {
+            shared = options
             remoteName = named
-            var options = request.options
+            var options = options.value
             options.remoteName = named
             text = options.stored
         }
