@@ -37,7 +37,7 @@ struct SimBundle {
     /// Somebody has changed files of the bundle, or they were found damaged.
     var isDisturbed = false
     /// When a path was last disturbed.
-    var disturbed: [String: Double] = [:]
+    var disturbed: [String: Instant] = [:]
     /// It was removed before, without its files.
     var hasKeptFiles = false
 }

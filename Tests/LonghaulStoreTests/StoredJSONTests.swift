@@ -29,4 +29,28 @@ import Testing
         doubted.doubts = 2
         #expect(StoredJSON.decode(Validator.self, StoredJSON.text(doubted)) == doubted)
     }
+
+    private static let digest = Checksum(parsing: "sha256:" + String(repeating: "0a", count: 32))
+
+    /// What differs from file to file stands first, and the rest of the text is the same for all.
+    @Test(arguments: [nil, 0, .max], [digest, nil])
+    func factsOfOneFileAreStoredApart(maxSize: Int64?, checksum: Checksum?) throws {
+        var options = TransferOptions()
+        options.headers = HeaderFields([
+            HeaderFields.Field(name: "X", value: #"{"checksum":","after":"#)
+        ])
+        options.proxy = #"","after":[]"#
+        let others = try #require(options.stored)
+        options.maxSize = maxSize
+        options.checksum = checksum
+        let text = FileFacts(options)?.stored(before: others) ?? others
+        #expect(TransferOptions(stored: text) == options)
+        #expect(StoredJSON.decode(TransferOptions.self, text) == options)
+        #expect(FileFacts.split(text)?.others ?? others == others)
+        var standard = TransferOptions()
+        standard.maxSize = maxSize
+        standard.checksum = checksum
+        let short = FileFacts(standard)?.stored(before: nil)
+        #expect(TransferOptions(stored: short) == standard)
+    }
 }

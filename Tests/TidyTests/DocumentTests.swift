@@ -51,8 +51,8 @@ import Testing
     }
 
     /// Each attack has tests, and they are there.
-    @Test func attacks() throws {
-        let text = try #require(Repository.shared.text("docs/internals/serve.md"))
+    @Test(arguments: ["serve", "threats"]) func attacks(page: String) throws {
+        let text = try #require(Repository.shared.text("docs/internals/\(page).md"))
         let rows = text.split(separator: "\n").filter { $0.hasPrefix("| ") }
             .map { $0.split(separator: "|", omittingEmptySubsequences: false) }
             .filter { $0.count == 5 }

@@ -110,6 +110,8 @@ struct BundlePlaces {
         guard let digest = file.entry.digest else { return nil }
         for equal in try store.bundleWork.equals(of: file, in: version.id) {
             guard let stamp = equal.file.stamp else { continue }
+            // A list that tells another size is wrong about one of the two.
+            if let size = file.entry.size, size != equal.file.entry.size { continue }
             let source = BundlePlaces(equal.bundle, equal.version, queue).place(of: equal.file)
             // The place of a blob is the same for all files with its bytes.
             if source == path { continue }

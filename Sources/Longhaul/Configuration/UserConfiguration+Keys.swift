@@ -51,6 +51,17 @@ extension UserConfiguration {
         Key(name: "limits.running", allowed: range(Limits.configuredAtOnce)) { value, all in
             value.number(in: Limits.configuredAtOnce).map { all.limits.running = $0 } != nil
         },
+        Key(
+            name: "notify.command",
+            allowed: "a list of texts, the absolute path of a program and its arguments"
+        ) { value, all in
+            value.texts.flatMap { $0.first?.isAbsolutePath == true ? $0 : nil }.map {
+                all.notices.command = $0
+            } != nil
+        },
+        Key(name: "notify.desktop", allowed: "true or false") { value, all in
+            value.flag.map { all.notices.desktop = $0 } != nil
+        },
         Key(name: "retention.ended", allowed: RequestField.duration) { value, all in
             value.seconds.map { all.limits.retention.ended = $0 } != nil
         },

@@ -13,9 +13,19 @@ public struct UserConfiguration: Sendable {
     /// Absolute paths of the directories whose files `serve` may write and send: `serve` of the
     /// file. Empty = its working directory.
     package var servedDirectories: [String] = []
+    /// How the user is notified: `notify` of the file.
+    package var notices = NoticeSettings()
 
     /// The configuration without a file.
     public init() {}
+}
+
+/// How the user is notified of what has `notify` (``TransferOptions/notifies``).
+package struct NoticeSettings: Hashable, Sendable {
+    /// On the desktop.
+    package var desktop = true
+    /// By this program, with these arguments; empty = by none.
+    package var command: [String] = []
 }
 
 /// The options of new transfers, unless a request has others.

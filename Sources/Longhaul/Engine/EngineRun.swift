@@ -11,7 +11,8 @@ public final class EngineRun: Sendable {
     private let current: Mutex<CurrentLoop>
     /// A daemon tells its service manager how it does.
     private let notifier: SystemdNotifier?
-    private let notices: FailureNotices
+    private let failures: FailureNotices
+    private let outlet: NoticeOutlet
     private let times = EngineTimes()
     private let waiting = Mutex<EngineLockWait?>(nil)
     private let isStopped = Atomic(false)
@@ -33,17 +34,18 @@ public final class EngineRun: Sendable {
         self.options = options
         notifier =
             options.mode == .daemon ? SystemdNotifier(environment: Environment.all()) : nil
-        notices = FailureNotices(queue)
+        outlet = NoticeOutlet(for: options.mode)
+        failures = FailureNotices(queue, outlet)
         if options.mode == .background { StandardError.keepSmall(EngineStarter(queue).log) }
         current = Mutex(
             CurrentLoop(
                 loop: EngineRun.loop(
-                    of: queue, StopConditions(options), options, notifier, notices, times)))
+                    of: queue, StopConditions(options), options, notifier, failures, times)))
     }
 
     private static func loop(
         of queue: TransferQueue, _ stopConditions: StopConditions, _ options: EngineOptions,
-        _ notifier: SystemdNotifier?, _ notices: FailureNotices, _ times: EngineTimes
+        _ notifier: SystemdNotifier?, _ failures: FailureNotices, _ times: EngineTimes
     ) -> EngineLoop {
         let onFailure = options.onFailure
         return EngineLoop(
@@ -55,7 +57,7 @@ public final class EngineRun: Sendable {
             },
             onFailure: {
                 onFailure?($0)
-                notices.show($0)
+                failures.show($0)
             }, times: times)
     }
 
@@ -82,7 +84,7 @@ public final class EngineRun: Sendable {
                 throw error
             }
             if let report { sum.add(report) }
-            sum.jobsFailed = notices.jobsFailed
+            sum.jobsFailed = failures.jobsFailed
             if isHandingOver.exchange(false, ordering: .relaxed), !isToStop {
                 let failure = BackgroundEngine.becomeSuccessor().longhaulError()
                 notifier?.isNotHandedOver(failure.message)
@@ -108,15 +110,30 @@ public final class EngineRun: Sendable {
         let loop = current.withLock { $0.loop }
         Snapshots(queue.store, in: queue.directory).sweep()
         try? StreamedTransfers(queue).sweepReaders()
-        let bundles = BundleThread(queue.directory)
+        let bundles = WorkThread("longhaul-bundles", queue.directory) {
+            store throws(LonghaulError) in try !store.bundleWork.isEmpty()
+        } begin: {
+            var seeds = SystemRandom()
+            return BundleSteps($0, seed: seeds.next())
+        }
+        let notices = WorkThread("longhaul-notices", queue.directory) {
+            store throws(LonghaulError) in try store.notices.isWanted()
+        } begin: { [outlet] in
+            NoticeSteps($0, outlet)
+        }
         defer {
             bundles.stop()
-            notices.finish()
+            notices.stop()
+            // What has ended since its last look.
+            var last = NoticeSteps(queue, outlet)
+            _ = try? last.run()
+            outlet.finish()
         }
         return try loop.run(
             holding: lock, conditions: ConditionsSource(queue), hosts: HostLauncher(queue)
         ) { [queue] in
             bundles.startIfNeeded(queue)
+            notices.startIfNeeded(queue)
         }
     }
 
@@ -129,7 +146,7 @@ public final class EngineRun: Sendable {
         current.withLock { current in
             if let tuning = current.tuning { stopConditions.tuning = tuning }
             current.loop = EngineRun.loop(
-                of: queue, stopConditions, options, notifier, notices, times)
+                of: queue, stopConditions, options, notifier, failures, times)
         }
         // Requests that the loop before has received hold for this one.
         if isLeaving { leave() }
@@ -262,15 +279,15 @@ extension EngineTuning {
     }
 }
 
-/// Counts failed jobs, and shows those made with `--notify` on the user's desktop.
+/// Counts failed jobs, and notifies the user of those made with `--notify`.
 final class FailureNotices: Sendable {
     private let failedJobs = Atomic(0)
     private let store: Store
-    private let desktop = DesktopNotifier(
-        address: DesktopNotifier.sessionBus(Environment.all()))
+    private let outlet: NoticeOutlet
 
-    init(_ queue: TransferQueue) {
+    init(_ queue: TransferQueue, _ outlet: NoticeOutlet) {
         store = queue.store
+        self.outlet = outlet
     }
 
     /// Number of failed runs of jobs so far.
@@ -285,14 +302,11 @@ final class FailureNotices: Sendable {
             let job = try? store.jobs.find(name)
             guard job?.program.job?.notifies == true else { return }
             let said = failure.lastLine.map { "\n" + TerminalText.shown($0) } ?? ""
-            desktop.show(
-                DesktopNotifier.Notification(
-                    title: "\(name) failed", text: failure.how + said))
+            var notice = Notice(.failed, id: name, name: name)
+            notice.error = failure.how + said
+            outlet.post(notice)
         }
     }
-
-    /// Waits until all notifications are shown, some seconds at most.
-    func finish() { desktop.finish() }
 }
 
 extension EngineRun {

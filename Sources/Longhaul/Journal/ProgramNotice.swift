@@ -11,6 +11,8 @@ enum ProgramNotice: Hashable, Sendable {
     case nothingHoldsSleepBack
     /// The host and the task that it asked for.
     case noEngine(host: String, task: String)
+    /// The command that notifies the user, and how it failed.
+    case noticeCommand(String, String)
 
     /// Writes one line on standard error. Warnings are shown unless `LONGHAUL_LOG`
     /// asks for less; a machine that does not wait is shown if it asks for notices.
@@ -21,7 +23,7 @@ enum ProgramNotice: Hashable, Sendable {
 
     private var level: Logger.Level {
         switch self {
-        case .leaked, .overdue, .noEngine: .warning
+        case .leaked, .overdue, .noEngine, .noticeCommand: .warning
         case .nothingHoldsSleepBack: .notice
         }
     }
@@ -32,6 +34,7 @@ enum ProgramNotice: Hashable, Sendable {
         case .overdue: "a background activity has outlived its budget; it was ended"
         case .nothingHoldsSleepBack:
             "sleep and shutdown do not wait for background activities; logind does not answer"
+        case .noticeCommand: "the command of notify.command has failed"
         case .noEngine:
             """
             a task waits, and no engine runs that starts its host; install one with \
@@ -45,6 +48,7 @@ enum ProgramNotice: Hashable, Sendable {
         case .leaked(let name): ["activity": "\(name)"]
         case .overdue(let name, let seconds): ["activity": "\(name)", "seconds": "\(seconds)"]
         case .nothingHoldsSleepBack: [:]
+        case .noticeCommand(let program, let how): ["program": "\(program)", "how": "\(how)"]
         case .noEngine(let host, let task): ["host": "\(host)", "task": "\(task)"]
         }
     }

@@ -41,6 +41,7 @@ extension SessionRecord: ShownRecord {
         ShownField("discretionary") { $0.settings.isDiscretionary },
         ShownField("launchEvents") { $0.settings.launchEvents },
         ShownField("askBeforeStart") { $0.settings.askBeforeStart },
+        ShownField("notify") { $0.settings.notifies },
         ShownField("launchDelay") {
             $0.settings.launchDelay ?? SessionSettings.defaultLaunchDelay
         },

@@ -62,6 +62,7 @@ extension SessionRecord {
             $0.field("launchEvents", settings.launchEvents)
             $0.field("askBeforeStart", settings.askBeforeStart)
             $0.field("launchDelay", settings.launchDelay)
+            $0.field("notify", settings.notifies)
         }
     }
 }

@@ -79,6 +79,8 @@ extension BundleSettings {
         request.session = session
         request.options = options
         request.options.ifExists = .overwrite
+        // The session has it.
+        request.options.notifies = false
         request.priority = priority
         request.isDiscretionary = policy == .prefetch
         request.schedule.windows = windows.flatMap { TimeWindows(parsing: $0) }

@@ -249,6 +249,13 @@ extension RequestField {
                 "remote-time", .destination, "Give the file the server's time (Last-Modified)"),
             configured: "true or false"),
         RequestField(
+            "notify", .options(\.notifies), Form.flag, [.changeable, .adopted, .printed],
+            label: "Notifies",
+            option: Option(
+                "notify", .transfer,
+                "Notify on the desktop at the end, and when an answer is needed"),
+            configured: "true or false"),
+        RequestField(
             "continue", .options(\.continues), Form.flag, [.download, .printed],
             label: "Continues",
             option: Option(

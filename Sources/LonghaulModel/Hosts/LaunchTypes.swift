@@ -138,6 +138,9 @@ public struct SessionSettings: Hashable, Sendable {
     /// for many; `nil` = ``defaultLaunchDelay``. A session without live transfers waits for
     /// nothing.
     public var launchDelay: Double?
+    /// The user is notified when the session has finished, when one of its transfers needs an
+    /// answer, and, of a bundle, when a version is ready or has failed.
+    public var notifies = false
 
     /// Five seconds.
     public static let defaultLaunchDelay: Double = 5
@@ -158,6 +161,8 @@ public struct SessionChange: Hashable, Sendable {
     public var askBeforeStart: Bool?
     /// `.some(nil)` = the default.
     public var launchDelay: Double??
+    /// ``SessionSettings/notifies``.
+    public var notifies: Bool?
 
     /// Changes nothing.
     public init() {}
@@ -168,5 +173,6 @@ public struct SessionChange: Hashable, Sendable {
         if let launchEvents { settings.launchEvents = launchEvents }
         if let askBeforeStart { settings.askBeforeStart = askBeforeStart }
         if let launchDelay { settings.launchDelay = launchDelay }
+        if let notifies { settings.notifies = notifies }
     }
 }

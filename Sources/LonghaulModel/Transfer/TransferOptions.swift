@@ -87,6 +87,10 @@ public struct TransferOptions: Hashable, Codable, Sendable {
     /// The file's modification time is that of the server's file (Last-Modified, MDTM; curl's
     /// `--remote-time`).
     public var remoteTime: Bool = false
+    /// The user is notified when the transfer has ended or needs an answer, by the desktop and by
+    /// the command of the configuration; transfers that were recorded together have one notice.
+    /// After a crash of the engine a notice may come twice (User Notifications on Apple's systems).
+    public var notifies: Bool = false
     /// The file at the destination is the beginning of this one, left by another program: its bytes
     /// are kept if the server and an overlap at their end prove them. Otherwise the transfer fails,
     /// and the file stays unchanged.

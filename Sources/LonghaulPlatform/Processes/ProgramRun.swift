@@ -1,4 +1,5 @@
 package import LonghaulModel
+internal import CLonghaul
 internal import Glibc
 
 /// The result of a system program that was run to its end: `crontab`, `systemctl`.
@@ -18,13 +19,16 @@ package struct ProgramRun: Sendable {
         return nil
     }
 
-    /// Runs the program and waits without a limit. Input and output pass through unnamed files, so
+    /// Runs the program and waits for its end. Input and output pass through unnamed files, so
     /// that neither side blocks the other.
     ///
-    /// - Parameter program: absolute path.
+    /// - Parameters:
+    ///   - program: absolute path.
+    ///   - seconds: after which the program and all that it has started are killed; `nil` = without
+    ///     a limit.
     package static func run(
         _ program: String, _ arguments: [String], environment: [String: String],
-        input: [UInt8] = []
+        input: [UInt8] = [], limit seconds: Double? = nil
     ) throws(SystemFailure) -> ProgramRun {
         let streams = [try Unnamed(), try Unnamed(), try Unnamed()]
         try streams[0].fill(input)
@@ -36,11 +40,20 @@ package struct ProgramRun: Sendable {
         }
         let argv = CStrings([program] + arguments)
         let envp = CStrings(environment: environment)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        if seconds != nil {
+            posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+            posix_spawnattr_setpgroup(&attributes, 0)
+        }
         var pid: pid_t = 0
-        let failure = posix_spawn(&pid, program, &actions, nil, argv.pointer, envp.pointer)
+        let failure = posix_spawn(
+            &pid, program, &actions, &attributes, argv.pointer, envp.pointer)
         if failure != 0 {
             throw SystemFailure(operation: "posix_spawn", path: program, errno: failure)
         }
+        if let seconds { killGroup(pid, after: seconds) }
         var ending: Int32 = 0
         if uninterrupted({ waitpid(pid, &ending, 0) }) < 0 { throw .last("waitpid", program) }
         let signal = ending & 0x7F
@@ -49,6 +62,20 @@ package struct ProgramRun: Sendable {
             output: streams[1].content,
             errors: String(decoding: streams[2].content, as: UTF8.self))
     }
+}
+
+/// Waits until the process has ended; what is left of its group at the limit is killed.
+private func killGroup(_ pid: pid_t, after seconds: Double) {
+    let end = SystemClock.now().monotonic + seconds
+    let descriptor = lh_pidfd_open(pid)
+    defer { if descriptor >= 0 { close(descriptor) } }
+    while true {
+        let left = end - SystemClock.now().monotonic
+        if left <= 0 { break }
+        var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        if poll(&polled, 1, Int32((left * 1_000).rounded(.up))) > 0 { return }
+    }
+    kill(-pid, SIGKILL)
 }
 
 /// A file without a name, deleted when it is closed.

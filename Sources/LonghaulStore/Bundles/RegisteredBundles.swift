@@ -49,7 +49,8 @@ package struct RegisteredBundles {
             let session = try SessionRows(connection).makeID(
                 of: .session(ofBundle: new.name), now: now)
             try connection.run(
-                "UPDATE session SET quiet = ?2 WHERE id = ?1", session, !new.settings.fileEvents)
+                "UPDATE session SET quiet = ?2, notify = ?3 WHERE id = ?1", session,
+                !new.settings.fileEvents, new.settings.options.notifies)
             if let host = new.host { try SessionRows(connection).bind(session, to: host) }
             try connection.run(
                 """

@@ -74,6 +74,12 @@ struct BundleRows: ConnectionRows {
         try connection.first(Self.byName, name, read: read)
     }
 
+    /// - Parameter session: Of its transfers and events.
+    func find(session: String) throws -> StoredBundle? {
+        let prefix = String.session(ofBundle: "")
+        return session.hasPrefix(prefix) ? try find(String(session.dropFirst(prefix.count))) : nil
+    }
+
     func find(_ id: Int64) throws -> StoredBundle? {
         try connection.first(Self.byID, id, read: read)
     }

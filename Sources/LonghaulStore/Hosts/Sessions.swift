@@ -34,9 +34,9 @@ package struct Sessions {
             try connection.run(
                 """
                 UPDATE session SET host = ?2, discretionary = ?3, launchEvents = ?4, \
-                askBeforeStart = ?5, launchDelay = ?6 WHERE id = ?1
+                askBeforeStart = ?5, launchDelay = ?6, notify = ?7 WHERE id = ?1
                 """, id, settings.host, settings.isDiscretionary, settings.launchEvents,
-                settings.askBeforeStart, settings.launchDelay)
+                settings.askBeforeStart, settings.launchDelay, settings.notifies)
         }
     }
 

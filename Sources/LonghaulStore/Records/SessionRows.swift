@@ -91,7 +91,7 @@ struct SessionRow {
 }
 
 private enum SessionColumns: Int32, StoredColumn {
-    case id, created, host, discretionary, launchEvents, askBeforeStart, launchDelay
+    case id, created, host, discretionary, launchEvents, askBeforeStart, launchDelay, notify
 
     static let byID = "SELECT \(list) FROM session WHERE id = ?1"
     static let byName = "SELECT \(list) FROM session WHERE name = ?1"
@@ -103,6 +103,7 @@ private enum SessionColumns: Int32, StoredColumn {
         settings.launchEvents = row[.launchEvents]
         settings.askBeforeStart = row[.askBeforeStart]
         settings.launchDelay = row[.launchDelay]
+        settings.notifies = row[.notify]
         return settings
     }
 }

@@ -10,6 +10,15 @@ enum Version3 {
         ALTER TABLE session ADD COLUMN quiet INTEGER NOT NULL DEFAULT 0
         """,
         """
+        -- The user is notified of the end of the session, and when it needs an answer.
+        ALTER TABLE session ADD COLUMN notify INTEGER NOT NULL DEFAULT 0
+        """,
+        """
+        -- Transfers with the same number have one notice when all have ended: the id of the first
+        -- one that was recorded with them. NULL = there is no notice.
+        ALTER TABLE transfer ADD COLUMN notice INTEGER
+        """,
+        """
         CREATE TABLE bundle (
           -- Number by which other tables refer to the bundle.
           id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -140,6 +149,8 @@ enum Version3 {
 
     private static let indexes: [String] = [
         "CREATE INDEX sessionQuiet ON session (id) WHERE quiet = 1",
+        "CREATE INDEX sessionNotify ON session (id) WHERE notify = 1",
+        "CREATE INDEX transferNotice ON transfer (notice) WHERE notice IS NOT NULL",
         "CREATE INDEX bundleVersionOf ON bundleVersion (bundle)",
         "CREATE INDEX bundleFileWaiting ON bundleFile (version, number) WHERE state = 0",
         "CREATE INDEX bundleFileRecorded ON bundleFile (version, transfer) WHERE state = 1",

@@ -20,6 +20,8 @@ struct InsertBuffer {
         var begin: Timestamp
         var deadline: Timestamp
         var options: String?
+        /// ``TransferOptions/notifies``: the batch.
+        var notice: Int64?
     }
 
     private var batch = RowBatch<Row>()
@@ -57,7 +59,7 @@ extension InsertBuffer.Row: BatchedRow {
         case id, readyAt, schedule, priority, sessionID, originID, reservationKey, created
         case deadline, deadlineAt, deadlineAfter, earliest, expectedBytes, url, destination
         case options, eligibility, waiveAt, waiveBy, identityKey, realPath, source
-        case uploadIdentity, uploadVersion
+        case uploadIdentity, uploadVersion, notice
     }
 
     static let insertion = RowInsertion<Column>([rowsPerInsertion], into: "transfer")
@@ -88,5 +90,6 @@ extension InsertBuffer.Row: BatchedRow {
         row.bind(.source, new.isUpload ? new.path : nil)
         row.bind(.uploadIdentity, new.isUpload ? new.reservation.text : nil)
         row.bind(.uploadVersion, new.reservation.version)
+        row.bind(.notice, notice)
     }
 }

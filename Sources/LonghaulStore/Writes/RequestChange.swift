@@ -137,13 +137,13 @@ struct RequestRows: ConnectionRows {
             UPDATE transfer SET url = ?2, originID = ?3, priority = ?4, schedule = ?5, \
             earliest = ?6, deadline = ?7, deadlineAt = ?8, deadlineAfter = ?9, \
             expectedBytes = ?10, options = ?11, eligibility = ?12, waiveAt = ?13, waiveBy = ?14, \
-            identityKey = ?15 WHERE id = ?1
+            identityKey = ?15, notice = iif(?16, coalesce(notice, id), NULL) WHERE id = ?1
             """, work.id, request.url, originID, request.priority.rawValue,
             calendars.stored(schedule.requested), request.earliestBegin, deadline,
             request.deadline.instant,
             request.deadline.seconds, request.expectedBytes, request.options.stored,
             calendars.stored(schedule.eligibility), schedule.waiver?.checkAt, schedule.waiver?.by,
-            IdentityKey.of(request.url, origin: originID))
+            IdentityKey.of(request.url, origin: originID), request.options.notifies)
         if change.url != nil { try SentFileRows(connection).forget(work.request) }
         if isMoved, work.phase == .queued {
             try connection.run(

@@ -152,7 +152,8 @@ package final class TransferInserter {
             id: nextID, new: new, schedule: schedule,
             calendar: try calendar(of: schedule.requested.terms), session: session.id,
             origin: origin, identityKey: identity, created: now,
-            begin: begin, deadline: deadline, options: options.stored(request))
+            begin: begin, deadline: deadline, options: options.stored(request),
+            notice: request.options.notifies ? firstID : nil)
     }
 
     /// The transfer with the same reservation: a live one, or a failed one that is about to be

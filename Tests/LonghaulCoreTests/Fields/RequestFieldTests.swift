@@ -16,6 +16,7 @@ import Testing
         "stallTimeout": .seconds(5), "headers": .headers([.init(name: "X-A", value: "1")]),
         "headersFrom": .text("h"), "userFrom": .text("u"), "cookies": .text("c"),
         "auth": .text("digest"), "retryStatus": .texts(["403", "404"]), "remoteTime": .flag(true),
+        "notify": .flag(true),
         "errorPages": .flag(true),
         "user": .text("u:p"), "netrc": .flag(true), "proxy": .text("http://p"),
         "cacert": .text("ca"), "cert": .text("c"), "key": .text("k"), "insecure": .flag(true),

@@ -96,6 +96,11 @@ struct SessionSet: ConsoleCommand {
             valueName: "duration"))
     var launchDelay: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Notify on the desktop when it has finished or needs an answer.", valueName: "on|off"))
+    var notify: String?
+
     @OptionGroup var start: StartOptions
     @OptionGroup var output: OutputOptions
 
@@ -107,6 +112,7 @@ struct SessionSet: ConsoleCommand {
         change.askBeforeStart = try askBeforeStart.map {
             try OptionText.onOff($0, "--ask-before-start")
         }
+        change.notifies = try notify.map { try OptionText.onOff($0, "--notify") }
         if let launchDelay {
             change.launchDelay = .some(
                 launchDelay == "default"
@@ -182,6 +188,7 @@ enum SessionText {
             "discretionary  \(settings.isDiscretionary ? "yes" : "no")",
             "launch         \(settings.launchEvents ? "after \(Units.duration(delay))" : "off")",
             "asked before   \(settings.askBeforeStart ? "yes" : "no")",
+            "notifies       \(settings.notifies ? "yes" : "no")",
             "transfers      \(counts.isEmpty ? "none" : counts.joined(separator: ", "))",
             "events         \(waiting(session)), \(acknowledged(session))",
         ]

@@ -104,6 +104,7 @@ struct ExportedLine {
             change.launchEvents = fields["launchEvents"]?.flag
             change.askBeforeStart = fields["askBeforeStart"]?.flag
             change.launchDelay = .some(fields["launchDelay"]?.seconds)
+            change.notifies = fields["notify"]?.flag
             content = .session(name, change)
         case "host":
             var settings = HostSettings(argv: argv, permitted: fields["permitted"]?.list ?? [])

@@ -1,0 +1,67 @@
+internal import LonghaulCore
+internal import LonghaulPlatform
+internal import Synchronization
+
+/// Time for the user's command.
+private let noticeCommandSeconds: Double = 30
+
+/// Delivers notices to the user: on the desktop, and by the command of the configuration.
+final class NoticeOutlet: Sendable {
+    private let settings: NoticeSettings
+    private let desktop: DesktopNotifier
+    private let environment: [String: String]
+    /// Commands that were begun and not waited for.
+    private let threads = Mutex<[SystemThread]>([])
+
+    init(_ settings: NoticeSettings, environment: [String: String] = Environment.all()) {
+        self.settings = settings
+        self.environment = environment
+        desktop = DesktopNotifier(
+            address: settings.desktop ? DesktopNotifier.sessionBus(environment) : nil)
+    }
+
+    /// As the configuration file says. A host program has its own user interface: what it embeds
+    /// does not run the command of the user's file.
+    convenience init(for mode: EngineMode) {
+        let file = mode == .embedded ? nil : try? ConfigurationFile.read()
+        self.init(file?.notices ?? NoticeSettings())
+    }
+
+    /// Waits for the command, half a minute at most; the desktop shows it meanwhile.
+    func deliver(_ notice: Notice) {
+        desktop.show(DesktopNotifier.Notification(title: notice.title, text: notice.text))
+        guard let program = settings.command.first else { return }
+        var environment = environment
+        environment.merge(notice.environment) { $1 }
+        do throws(SystemFailure) {
+            let run = try ProgramRun.run(
+                program, Array(settings.command.dropFirst()), environment: environment,
+                limit: noticeCommandSeconds)
+            if run.status != 0 {
+                ProgramNotice.noticeCommand(program, "it ended with \(run.status)").log()
+            }
+        } catch {
+            ProgramNotice.noticeCommand(program, error.longhaulError().message).log()
+        }
+    }
+
+    /// The same on a thread of its own; returns at once.
+    func post(_ notice: Notice) {
+        if settings.command.isEmpty { return deliver(notice) }
+        threads.withLock { threads in
+            if let thread = try? SystemThread(name: "longhaul-notice", { self.deliver(notice) }) {
+                threads.append(thread)
+            }
+        }
+    }
+
+    /// Waits until everything is delivered or given up.
+    func finish() {
+        let threads = threads.withLock { threads in
+            defer { threads = [] }
+            return threads
+        }
+        for thread in threads { thread.join() }
+        desktop.finish()
+    }
+}

@@ -1,0 +1,121 @@
+package import LonghaulModel
+
+/// Characters of an error in a notice.
+private let noticeErrorCharacters = 300
+
+/// A message for people: something has ended, or waits for an answer.
+package struct Notice: Hashable, Sendable {
+    /// What has happened. The text is an interface: commands get it as `LONGHAUL_EVENT`.
+    package enum Event: String, Hashable, Sendable, CaseIterable {
+        case completed, failed
+        /// An answer is needed.
+        case input
+        /// A task or an activity has used up its time.
+        case expired
+    }
+
+    package var event: Event
+    /// Transfer, or name of the session, bundle, job or task.
+    package var id: String
+    /// Name of the file or of the set.
+    package var name: String
+    /// State of what the notice is about, as `list --json` has it.
+    package var state: String?
+    /// Absolute path of the file or directory.
+    package var path: String?
+    /// Redacted.
+    package var url: String?
+    package var bytes: Int64?
+    package var error: String?
+    /// Transfers of a batch, by how they have ended; empty for anything else.
+    package var ends: [TransferState: Int] = [:]
+
+    package init(_ event: Event, id: String, name: String) {
+        self.event = event
+        self.id = id
+        self.name = name
+    }
+
+    /// The end of one transfer, or its need of an answer.
+    ///
+    /// - Parameter event: `nil` = by its state.
+    package init?(_ transfer: Transfer, _ event: Event? = nil) {
+        let happened: Event? =
+            switch transfer.state {
+            case .completed: .completed
+            case .failed: .failed
+            case .waiting, .running, .paused, .cancelled: event
+            }
+        guard let happened else { return nil }
+        self.init(
+            happened, id: "\(transfer.id)",
+            name: transfer.path.split(separator: "/").last.map(String.init) ?? transfer.path)
+        state = transfer.state.rawValue
+        path = transfer.path
+        url = Redaction.url(transfer.url)
+        bytes = transfer.bytesDone
+        error = transfer.error?.message
+    }
+
+    /// The end of several transfers that belong together; `nil` = a user has cancelled all of them.
+    ///
+    /// - Parameters:
+    ///   - name: Of the batch; `nil` = it has none.
+    ///   - failure: The error of one that has failed.
+    package init?(
+        batch id: String, _ name: String?, _ ends: [TransferState: Int], failure: LonghaulError?
+    ) {
+        let completed = ends[.completed] ?? 0
+        let failed = ends[.failed] ?? 0
+        if completed + failed == 0 { return nil }
+        self.init(
+            failed > 0 ? .failed : .completed, id: id,
+            name: name ?? Self.count(completed + failed + (ends[.cancelled] ?? 0)))
+        state = failed > 0 ? TransferState.failed.rawValue : TransferState.completed.rawValue
+        self.ends = ends
+        error = failure?.message
+    }
+
+    private static func count(_ transfers: Int) -> String {
+        transfers == 1 ? "1 transfer" : "\(transfers) transfers"
+    }
+
+    /// One line.
+    package var title: String {
+        switch event {
+        case .completed: "\(name) completed"
+        case .failed: "\(name) failed"
+        case .input: "\(name) needs an answer"
+        case .expired: "\(name) has used up its time"
+        }
+    }
+
+    package var text: String {
+        var parts: [String] = []
+        if ends.count > 1 || ends[.completed] == nil, !ends.isEmpty {
+            let ended: [TransferState] = [.completed, .failed, .cancelled]
+            parts.append(
+                ended.compactMap { state in ends[state].map { "\($0) \(state.rawValue)" } }
+                    .joined(separator: ", "))
+        }
+        if event == .completed {
+            if let path { parts.append(path) }
+        } else if let error {
+            parts.append(String(error.prefix(noticeErrorCharacters)))
+        } else if event == .input {
+            parts.append("`longhaul why \(id)` tells which")
+        }
+        return parts.joined(separator: "\n")
+    }
+
+    /// The variables that a command of the user gets. Unknown facts are empty: the command may rely
+    /// on each variable.
+    package var environment: [String: String] {
+        [
+            "LONGHAUL_EVENT": event.rawValue, "LONGHAUL_ID": id, "LONGHAUL_NAME": name,
+            "LONGHAUL_STATE": state ?? "", "LONGHAUL_PATH": path ?? "",
+            "LONGHAUL_URL": url ?? "", "LONGHAUL_BYTES": bytes.map { "\($0)" } ?? "",
+            "LONGHAUL_ERROR": error ?? "",
+        ]
+    }
+}
