@@ -18,7 +18,10 @@ private let fetchesOfWrongFile = 2
 /// What the process of the engine does for bundles: it asks sources for their manifests, records
 /// transfers for the files, and finishes versions. Every step begins and ends with rows, so that
 /// the next engine continues after a crash.
-package struct BundleSteps {
+package struct BundleSteps: EngineWork {
+    package var descriptor: Int32? { nil }
+    package var hasLastStep: Bool { false }
+
     private let queue: TransferQueue
     /// Checks under way, by bundle. Those of an engine that has ended begin again.
     private var checks: [Int64: ManifestCheck] = [:]

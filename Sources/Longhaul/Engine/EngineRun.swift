@@ -108,15 +108,31 @@ public final class EngineRun: Sendable {
         let loop = current.withLock { $0.loop }
         Snapshots(queue.store, in: queue.directory).sweep()
         try? StreamedTransfers(queue).sweepReaders()
-        let bundles = BundleThread(queue.directory)
+        let bundles = WorkThread("longhaul-bundles", queue.directory) {
+            store throws(LonghaulError) in
+            try !store.bundleWork.isEmpty()
+        } begin: {
+            var seeds = SystemRandom()
+            return BundleSteps($0, seed: seeds.next())
+        }
+        // The next look at the queue may end the engine: it has to see that scans are due.
+        try? queue.store.folders.askForScans()
+        let folders = WorkThread("longhaul-folders", queue.directory) {
+            store throws(LonghaulError) in
+            try !store.folders.isEmpty()
+        } begin: {
+            FolderSteps($0)
+        }
         defer {
             bundles.stop()
+            folders.stop()
             notices.finish()
         }
         return try loop.run(
             holding: lock, conditions: ConditionsSource(queue), hosts: HostLauncher(queue)
         ) { [queue] in
             bundles.startIfNeeded(queue)
+            folders.startIfNeeded(queue)
         }
     }
 

@@ -34,6 +34,11 @@ public final class ChangeWatch: Sendable {
     ///
     /// - Throws: `LonghaulError` `storeUnavailable` when the store cannot be read.
     public func wait(timeout seconds: Double) throws(LonghaulError) -> Bool {
+        try wait(timeout: seconds, other: nil)
+    }
+
+    /// - Parameter other: A descriptor that ends the wait when it is readable.
+    func wait(timeout seconds: Double, other: Int32?) throws(LonghaulError) -> Bool {
         let end = SystemClock.now().monotonic + seconds
         var settling = WriteSettling()
         while true {
@@ -41,9 +46,10 @@ public final class ChangeWatch: Sendable {
             if try hasChanged() { return true }
             let left = end - SystemClock.now().monotonic
             if left <= 0 { return false }
-            let woken = watch.wait(atMost: min(left, settling.pause ?? left))
+            let woken = watch.wait(
+                atMost: min(left, settling.pause ?? left), other: other)
             // Commits that come meanwhile are for the next call.
-            if woken.isInterrupted { return false }
+            if woken.isInterrupted || woken.isOther { return false }
             if woken.isWritten { settling.written() } else { settling.looked() }
         }
     }

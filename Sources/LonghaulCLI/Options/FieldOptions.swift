@@ -151,6 +151,13 @@ enum JobFields: FieldScope {
     }
 }
 
+/// The schedule of the uploads of a watched folder. Its own `--after` is about files.
+enum FolderScheduleFields: FieldScope {
+    static let fields = ScheduleFields.fields.filter {
+        !["after", "afterAny", "earliestBegin"].contains($0.key)
+    }
+}
+
 /// The fields that `set` changes. Its header fields are edited one by one.
 enum ChangeableFields: FieldScope {
     static let fields = RequestField.changeable.filter { $0.shape != .headers }

@@ -18,6 +18,8 @@ package final class CommitWatch: Sendable {
     package struct Woken: Sendable {
         package var isWritten = false
         package var isCalled = false
+        /// The other descriptor is readable.
+        package var isOther = false
         /// A signal was caught.
         package var isInterrupted = false
     }
@@ -48,17 +50,20 @@ package final class CommitWatch: Sendable {
 
     /// Waits for a write, a call, or the seconds to pass; `nil` = without a limit. After any of
     /// them there may be changes.
-    package func wait(atMost seconds: Double?) -> Woken {
+    ///
+    /// - Parameter other: Another descriptor that ends the wait when it is readable.
+    package func wait(atMost seconds: Double?, other: Int32? = nil) -> Woken {
         var left = seconds
         if watch == nil { left = min(left ?? .infinity, commitPollSeconds) }
         // poll(2) ignores a negative descriptor.
         var polled = [
             pollfd(fd: calling.number, events: Int16(POLLIN), revents: 0),
             pollfd(fd: watch?.number ?? -1, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: other ?? -1, events: Int16(POLLIN), revents: 0),
         ]
         // Rounded up: a timer that is nearly due must not make a loop spin.
         let milliseconds = left.map { Int32(min(max($0, 0), 86_400) * 1000 + 0.999) } ?? -1
-        let answer = poll(&polled, 2, milliseconds)
+        let answer = poll(&polled, nfds_t(polled.count), milliseconds)
         let number = Glibc.errno
         if answer < 0, number != EINTR { usleep(10_000) }
         var woken = Woken()
@@ -66,6 +71,7 @@ package final class CommitWatch: Sendable {
         guard answer > 0 else { return woken }
         if polled[0].revents != 0 { woken.isCalled = lh_eventfd_take(calling.number) > 0 }
         if polled[1].revents != 0, takeWrites() { woken.isWritten = true }
+        woken.isOther = polled[2].revents != 0
         return woken
     }
 

@@ -60,6 +60,7 @@ extension OpenAPI {
         "Task": TaskRecord.jsonSchema,
         "Job": JobRecord.jsonSchema,
         "Bundle": BundleRecord.jsonSchema,
+        "Folder": FolderRecord.jsonSchema,
         "Event": EventRecord.jsonSchema,
         "Removed": object(["id": integer, "removed": ["type": "boolean"]]),
         "Acknowledged": object(["acknowledged": integer]),

@@ -1,4 +1,4 @@
-/// The third schema: bundles, and signed downloads.
+/// The third schema: bundles, watched folders, and signed downloads.
 enum Version3 {
     static let statements: [String] =
         (tables + indexes + [s3Access]).map(Migration.withoutComments)
@@ -120,6 +120,26 @@ enum Version3 {
           pid INTEGER NOT NULL,
           -- Start time of the process.
           pidStart INTEGER NOT NULL
+        ) STRICT
+        """,
+        """
+        CREATE TABLE folder (
+          -- Number by which the engine knows the folder.
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- Its name. Its session is folder:NAME.
+          name TEXT NOT NULL UNIQUE,
+          -- JSON of FolderSettings, credentials included.
+          settings TEXT NOT NULL,
+          -- Clients write it.
+          paused INTEGER NOT NULL DEFAULT 0,
+          -- How many scans clients and engines have asked for.
+          scansAsked INTEGER NOT NULL DEFAULT 1,
+          -- Which of them are done. The engine writes it.
+          scansDone INTEGER NOT NULL DEFAULT 0,
+          -- Transfers of the session up to this one were recorded for other settings.
+          since INTEGER NOT NULL,
+          -- JSON of FolderFindings. The engine writes it.
+          findings TEXT NOT NULL
         ) STRICT
         """,
     ]

@@ -4,12 +4,30 @@ internal import LonghaulPlatform
 internal import Synchronization
 
 /// The pause after the store could not be written.
-private let bundleRetrySeconds: Double = 5
+private let workRetrySeconds: Double = 5
 
-/// The thread that works on the bundles while this process is the engine. It is started with the
-/// first bundle: most queues have none.
-final class BundleThread: Sendable {
+/// What the process of the engine does beside transfers, for bundles or for watched folders. Every
+/// step begins and ends with rows.
+protocol EngineWork {
+    /// Readable when there is something to do, besides a commit.
+    var descriptor: Int32? { get }
+    /// A last step follows the end of the engine, for transfers that have ended meanwhile.
+    var hasLastStep: Bool { get }
+
+    /// Does what can be done now.
+    ///
+    /// - Returns: When to look again even if nothing happens; `nil` = only then.
+    /// - Throws: `LonghaulError` `storeUnavailable`; another call tries again.
+    mutating func run() throws(LonghaulError) -> Timestamp?
+}
+
+/// A thread for one kind of such work while this process is the engine. It is started when there is
+/// some: most queues have none.
+final class WorkThread: Sendable {
+    private let name: String
     private let directory: String
+    private let isNeeded: @Sendable (Store) throws(LonghaulError) -> Bool
+    private let begin: @Sendable (TransferQueue) -> any EngineWork
     private let state = Mutex(State())
     private let gone = Mailbox<Void>()
 
@@ -19,17 +37,23 @@ final class BundleThread: Sendable {
         var isStopped = false
     }
 
-    init(_ directory: String) {
+    init(
+        _ name: String, _ directory: String,
+        isNeeded: @escaping @Sendable (Store) throws(LonghaulError) -> Bool,
+        begin: @escaping @Sendable (TransferQueue) -> any EngineWork
+    ) {
+        self.name = name
         self.directory = directory
+        self.isNeeded = isNeeded
+        self.begin = begin
     }
 
-    /// Starts the thread if it is not started and there is a bundle. From any thread; returns at
-    /// once.
+    /// Starts the thread if it is not started and there is work. From any thread; returns at once.
     func startIfNeeded(_ queue: TransferQueue) {
         let isToStart = state.withLock { !$0.isStarted && !$0.isStopped }
-        guard isToStart, (try? queue.store.bundleWork.isEmpty()) == false else { return }
+        guard isToStart, (try? isNeeded(queue.store)) == true else { return }
         state.withLock { $0.isStarted = true }
-        if !DetachedThread.begin(name: "longhaul-bundles", work) {
+        if !DetachedThread.begin(name: name, work) {
             state.withLock { $0.isStarted = false }
         }
     }
@@ -50,19 +74,19 @@ final class BundleThread: Sendable {
         defer { gone.put([()]) }
         guard let (queue, watch) = opened() else { return }
         state.withLock { $0.watch = watch }
-        var seeds = SystemRandom()
-        var steps = BundleSteps(queue, seed: seeds.next())
+        var work = begin(queue)
         while !isStopped {
-            var pause = bundleRetrySeconds
+            var pause = workRetrySeconds
             do throws(LonghaulError) {
-                let next = try steps.run()
+                let next = try work.run()
                 pause = next.map { max(0.1, $0 - queue.now) } ?? .infinity
             } catch {
                 // The store is full or locked: the next look tries again.
             }
-            if isStopped { return }
-            _ = try? watch.wait(timeout: pause)
+            if isStopped { break }
+            _ = try? watch.wait(timeout: pause, other: work.descriptor)
         }
+        if work.hasLastStep { _ = try? work.run() }
     }
 
     /// `nil` = it was stopped before the store could be read.
