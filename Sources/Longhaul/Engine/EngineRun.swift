@@ -109,14 +109,17 @@ public final class EngineRun: Sendable {
         Snapshots(queue.store, in: queue.directory).sweep()
         try? StreamedTransfers(queue).sweepReaders()
         let bundles = BundleThread(queue.directory)
+        let pushes = PushThread(queue.directory)
         defer {
             bundles.stop()
+            pushes.stop()
             notices.finish()
         }
         return try loop.run(
             holding: lock, conditions: ConditionsSource(queue), hosts: HostLauncher(queue)
         ) { [queue] in
             bundles.startIfNeeded(queue)
+            pushes.turn(queue)
         }
     }
 

@@ -145,6 +145,10 @@ enum TaskFields: FieldScope {
     }
 }
 
+enum WakeUpFields: FieldScope {
+    static let fields = ScheduleFields.fields.filter { ["require", "prefer"].contains($0.key) }
+}
+
 enum JobFields: FieldScope {
     static let fields = ScheduleFields.fields.filter {
         ["earliestBegin", "window", "require", "prefer", "discretionary"].contains($0.key)

@@ -1,4 +1,4 @@
-/// The third schema: bundles, and signed downloads.
+/// The third schema: bundles, signed downloads, and pushes.
 enum Version3 {
     static let statements: [String] =
         (tables + indexes + [s3Access]).map(Migration.withoutComments)
@@ -8,6 +8,40 @@ enum Version3 {
         -- Events of single transfers are recorded as acknowledged, and the end of the session is
         -- not recorded: its programs are notified of the bundle.
         ALTER TABLE session ADD COLUMN quiet INTEGER NOT NULL DEFAULT 0
+        """,
+        """
+        -- SHA-256 of the secret that wakes the host from elsewhere; NULL = none does.
+        ALTER TABLE host ADD COLUMN token TEXT
+        """,
+        """
+        -- When the host may have all its launches for plain wake-ups again; NULL = it may.
+        ALTER TABLE host ADD COLUMN wakeUpsFullAt INTEGER
+        """,
+        """
+        CREATE TABLE subscription (
+          -- Another number each time that it is made.
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- host.name of the host that its events wake.
+          host TEXT NOT NULL,
+          -- URL of the stream.
+          url TEXT NOT NULL,
+          -- File with header fields; NULL = none.
+          headersFrom TEXT,
+          -- 1 = its wake-ups are urgent.
+          urgent INTEGER NOT NULL,
+          -- The place after the last event; NULL = the stream has told none. The engine's, as the
+          -- rest.
+          lastID TEXT,
+          -- When the connection was made; NULL = there is none.
+          connectedAt INTEGER,
+          -- Attempts in a row that failed.
+          failures INTEGER NOT NULL DEFAULT 0,
+          -- No attempt before this moment.
+          retryAt INTEGER,
+          -- JSON of the last failure; NULL = the last attempt succeeded.
+          error TEXT,
+          UNIQUE (host, url)
+        ) STRICT
         """,
         """
         CREATE TABLE bundle (
