@@ -168,6 +168,14 @@ int lh_unnamed_file(int directory) {
     return answer(file);
 }
 
+int lh_memory_file(void) {
+    return answer(memfd_create("longhaul", MFD_CLOEXEC));
+}
+
+void lh_release(int descriptor, int64_t length) {
+    fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, length);
+}
+
 int lh_ofd_share_lock(int descriptor) {
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0};
     int result = answer(fcntl(descriptor, F_OFD_SETLK, &lock));

@@ -45,7 +45,7 @@ struct LonghaulCommand: ParsableCommand {
                     Now.self, Pause.self, Resume.self, Cancel.self, Retry.self, SetCommand.self,
                     Remove.self, Clean.self, LimitCommand.self, Export.self, Import.self,
                 ]),
-            .init(name: "Set", subcommands: [BundleCommand.self]),
+            .init(name: "Set", subcommands: [BundleCommand.self, FolderCommand.self]),
             .init(
                 name: "Event",
                 subcommands: [

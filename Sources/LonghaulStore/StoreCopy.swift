@@ -141,7 +141,27 @@ package enum StoreCopy {
             try target.run(
                 "UPDATE bundle SET settings = ?2 WHERE id = ?1", id, StoredJSON.encode(settings))
         }
+        try leaveOutFolderCredentials(target)
         try target.execute("COMMIT")
+    }
+
+    /// A folder that had credentials is paused in the copy: without them its uploads would fail.
+    private static func leaveOutFolderCredentials(_ target: Connection) throws {
+        let hasFolders: Bool? = try target.value(
+            "SELECT 1 FROM sqlite_master WHERE name = 'folder'")
+        if hasFolders != true { return }
+        let folders = try target.all("SELECT id, settings FROM folder") {
+            ($0[0] as Int64, $0.json(1) as FolderSettings?)
+        }
+        for (id, settings) in folders {
+            guard var settings else { continue }
+            let options = settings.common.options.withoutCredentials
+            if options == settings.common.options { continue }
+            settings.common.options = options
+            try target.run(
+                "UPDATE folder SET settings = ?2, paused = 1 WHERE id = ?1", id,
+                StoredJSON.encode(settings))
+        }
     }
 
     /// Leaves the credentials of some rows out; returns the last of these rows, `nil` = there are

@@ -56,7 +56,7 @@ import Testing
     }()
 
     /// These take the options of a transfer, which have a table.
-    private static let transfers: Set<String> = ["get", "enqueue", "upload", "bundle"]
+    private static let transfers: Set<String> = ["get", "enqueue", "upload", "bundle", "folder"]
     /// On every command, as the page says at its head.
     private static let everywhere: Set<String> = ["--help", "--version", "--json"]
 
@@ -69,6 +69,8 @@ import Testing
             if Self.transfers.contains(entry.path[0]) {
                 words.formUnion(Self.page["Options of a transfer"] ?? [])
             }
+            // All options of an upload, its section says.
+            if entry.path[0] == "folder" { words.formUnion(Self.page["upload"] ?? []) }
             for names in entry.options where Self.everywhere.isDisjoint(with: names) {
                 #expect(words.isSuperset(of: names), "\(command) \(names) is not on the page")
             }

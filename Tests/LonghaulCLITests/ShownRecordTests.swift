@@ -158,6 +158,19 @@ import Testing
         return [job, ended]
     }
 
+    private static var subscriptions: [PushSubscription] {
+        var open = PushSubscription(id: 1, host: "h", url: "https://example.com/events")
+        open.connectedAt = now
+        open.lastID = "7"
+        var failed = PushSubscription(
+            id: 2, host: "h", url: "https://example.com/t/json?auth=secret",
+            headersFrom: "/home/me/token", isUrgent: true)
+        failed.failures = 3
+        failed.retryAt = now + 60
+        failed.error = LonghaulError(.network, "no")
+        return [open, failed]
+    }
+
     private static var hosts: [HostRecord] {
         let launch = LaunchRecord(
             id: 5, reason: .sessionEvents, session: "default", events: 3...9, handed: 4,
@@ -174,7 +187,7 @@ import Testing
             name: "h", settings: HostSettings(argv: ["/bin/h", "a"], permitted: ["clean"]),
             createdAt: now, state: .blocked(.missing), obstacle: .missing, failures: 2,
             nextLaunch: now + 5, launches: [launch], urgencyLostUntil: now + 60,
-            wakeUps: [wakeUp, dropped])
+            hasToken: true, subscriptions: subscriptions, wakeUps: [wakeUp, dropped])
         let idle = HostRecord(
             name: "i", settings: HostSettings(argv: ["/bin/i"], eventBudget: 5), createdAt: now,
             state: .idle, failures: 0, launches: [])

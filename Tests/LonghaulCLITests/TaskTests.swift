@@ -42,6 +42,15 @@ import Testing
                     expiresAt: Sample.now + 600))
     }
 
+    @Test func aWakeUpHasConditions() throws {
+        var wanted = WakeUp(expiresAt: Sample.now)
+        wanted.requires.mounts = ["backup"]
+        wanted.prefers = ConditionNeeds(idle: true)
+        #expect(
+            try wakeUp("--require", "mounted=backup", "--prefer", "idle", "--expires", "0")
+                == wanted)
+    }
+
     @Test func triggersAreAList() throws {
         let triggers = try request("--on", "online,resume", "--on", "network-change,online")
             .triggers

@@ -92,7 +92,8 @@ import Testing
                     server.url("\(name)?size=1K"))
             }
             _ = try await home.run("run")
-            #expect(notices.map { $0.prefix(4) } == [["completed", "photos", "photos", "completed"]])
+            #expect(
+                notices.map { $0.prefix(4) } == [["completed", "photos", "photos", "completed"]])
             let file = try server.expected("b1?size=1K")
             let line =
                 #"{"path":"b1","url":"\#(server.url("b1?size=1K"))","size":1024,"#
@@ -102,7 +103,8 @@ import Testing
                 "get", "--notify", "list:\(home.scratch("set.jsonl"))", "-d", home.file("set"))
             #expect(got.status == 0, "\(got.errors)")
             #expect(notices.count == 2)
-            #expect(notices.last?.prefix(5) == ["completed", "set", "set", "ready", home.file("set")])
+            #expect(
+                notices.last?.prefix(5) == ["completed", "set", "set", "ready", home.file("set")])
         }
     }
 

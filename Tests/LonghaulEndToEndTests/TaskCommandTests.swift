@@ -374,7 +374,9 @@ import Testing
             (["task", "simulate-launch", "t"], 4), (["task", "simulate-expiration", "t"], 4),
             (["task", "frobnicate"], 64), (["wake", "nobody"], 4), (["wake"], 64),
             (["wake", HostHome.host, "--payload", "x"], 64),
-            (["wake", HostHome.host, "--expires", "0s"], 64),
+            (["wake", HostHome.host, "--expires", "never"], 64),
+            (["wake", HostHome.host, "--require", "wind"], 64),
+            (["host", "token", "nobody"], 4), (["host", "token"], 64),
             (["wake", HostHome.host, "--identifier", "a b"], 64),
         ]
         for (arguments, status) in cases {
@@ -424,6 +426,64 @@ import Testing
         #expect(
             try await hosts.run(["host", "show", HostHome.host]).output
                 .contains(", since it expired: no engine ran in time\n"))
+    }
+
+    /// On battery a plain wake-up waits, and says so; an urgent one takes it along.
+    @Test func onBatteryAWakeUpWaitsForAnUrgentOne() async throws {
+        let hosts = try HostHome()
+        try await hosts.add(body: "cat >> $D/got")
+        try await hosts.run(["conditions", "--set", "power=battery,battery=40,saver=on"])
+        let daemon = try hosts.home.start("daemon")
+        try await hosts.run(["wake", HostHome.host, "--identifier", "mail"])
+        try await eventually("it waits for power") {
+            let waits = try await hosts.show()["wakeUps"][0]["waitingFor"].items
+            return waits.map { $0["reason"] } == ["power", "saver"]
+        }
+        #expect(
+            try await hosts.run(["host", "show", HostHome.host]).output
+                .contains("waits for  external power"))
+        let why = try await hosts.run(["why", HostHome.host])
+        #expect(why.output.contains("wake-up mail: ") && why.output.contains("external power"))
+        #expect(try await hosts.run(["why", HostHome.host, "--json"]).rows.count == 1)
+        try await hosts.run(["why", "nobody"], status: 64)
+        try await hosts.run(["wake", HostHome.host, "--identifier", "call", "--urgent"])
+        try await eventually("both are handed over") { hosts.lines("got").count == 2 }
+        #expect(hosts.lines("started").count == 1)
+        try await hosts.run(["wake", HostHome.host, "--identifier", "mail", "--prefer", "none"])
+        try await eventually("one without preferences comes") { hosts.lines("got").count == 3 }
+        try await hosts.run(["wake", HostHome.host, "--expires", "0"])
+        try await eventually("one that is now or never is dropped") {
+            let wakeUp = try await hosts.show()["wakeUps"][0]
+            return wakeUp["state"] == "dropped" && wakeUp["droppedFor"] == "power"
+        }
+        try await hosts.end(daemon)
+    }
+
+    /// Four launches are for plain wake-ups alone, and the fifth waits.
+    @Test func beyondItsBudgetAHostWaits() async throws {
+        let hosts = try HostHome()
+        try await hosts.add(body: "cat >> $D/got")
+        let daemon = try hosts.home.start("daemon")
+        for count in 1...4 {
+            try await hosts.run(["wake", HostHome.host, "--expires", "0"])
+            try await eventually("launch \(count) has ended") {
+                let launches = try await hosts.show()["launches"].items
+                return launches.count == count && launches[0]["endedAt"].string != nil
+            }
+        }
+        for payload in ["1", "2"] {
+            try await hosts.run(["wake", HostHome.host, "--payload", payload])
+        }
+        try await eventually("it waits for the budget") {
+            let waits = try await hosts.show()["wakeUps"][0]["waitingFor"].items
+            return waits.map { $0["reason"] } == ["budget"]
+        }
+        #expect(try await hosts.show()["nextLaunch"].string != nil)
+        try await hosts.run(["wake", HostHome.host, "--identifier", "call", "--urgent"])
+        try await eventually("an urgent one takes it along") { hosts.lines("got").count == 6 }
+        let last = try hosts.lines("got").suffix(2).map { try JSONValue.lines($0)[0] }
+        #expect(last.contains { $0["payload"] == 2 })
+        try await hosts.end(daemon)
     }
 
     /// Less than wake-ups wait for others to be merged with.

@@ -9,6 +9,7 @@ let listTargets: [FuzzTarget] = [
     FuzzTarget("json", json),
     FuzzTarget("glob", text: glob),
     FuzzTarget("stored", text: stored),
+    FuzzTarget("push", push),
 ]
 
 let fuzzContext = InputContext(
@@ -95,4 +96,23 @@ private func stored(_ text: String) throws {
     try check(PublishedLimits.self)
     try check(BundleSource.self)
     try check(WaitReason.self)
+}
+
+/// A stream has the same events however its bytes are cut, and each makes a wake-up.
+private func push(_ bytes: [UInt8]) throws {
+    func checkAll(_ whole: [PushEvent], _ pieces: [PushEvent]) throws {
+        try checkRoundTrip(whole, pieces)
+        for event in whole {
+            let defect = TaskRequest(identifier: event.identifier).defect
+            try check(defect == nil, "'\(event.identifier)' is no identifier")
+            try check(
+                event.text.map { $0.utf8.count <= Limits.taskPayloadBytes } ?? true,
+                "a payload is too long")
+        }
+    }
+    var (events, pieces) = (EventStreamParser(), EventStreamParser())
+    try checkAll(events.receive(bytes), bytes.flatMap { pieces.receive([$0]) })
+    try check(events.lastID == pieces.lastID, "the place depends on the pieces")
+    var (topics, parts) = (TopicParser(), TopicParser())
+    try checkAll(topics.receive(bytes), bytes.flatMap { parts.receive([$0]) })
 }

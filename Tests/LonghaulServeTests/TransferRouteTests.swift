@@ -97,6 +97,7 @@ import Testing
             try served.send("POST", "/v1/transfers", "[\(request),\(upload)]").status == 201)
         try await served.addJob()
         try await served.addBundle()
+        try await served.addFolder()
         let document = try served.send("GET", "/v1/openapi.json").json
         #expect(document["openapi"] == "3.1.0")
         var count = 0
@@ -159,6 +160,13 @@ extension ServedHome {
         let job = try await home.run(
             "job", "add", "job", "--every", "1d", "--require", "idle", "--", "/bin/true")
         #expect(job.status == 0, "\(job.errors)")
+    }
+
+    /// Adds a folder of the job's name.
+    fileprivate func addFolder() async throws {
+        _ = try home.scratch.directory("files/in")
+        let folder = try await home.run("folder", "add", "job", "in", "http://127.0.0.1:9/")
+        #expect(folder.status == 0, "\(folder.errors)")
     }
 
     /// Adds a bundle of the job's name.

@@ -525,6 +525,15 @@ final class SimTasks {
         if task.key.isWakeUp {
             let isUrgent = task.isUrgent && !task.mayHaveBeenHanded
             add(task.ended ?? task.submitted, isUrgent ? 0 : Limits.wakeUpMergeSeconds)
+            if !isUrgent || !hasUrgency(task.key.host) {
+                let isPolite = row(of: task)?.eligibility.hasPreferences ?? false
+                let seen = world.visible
+                if isPolite, seen.power.value == .battery || seen.savesPower.value == true {
+                    return nil
+                }
+                let host = try? world.clients.hosts.find(task.key.host)
+                moments.append(host?.wakeUpBudget.nextAt(now: now.wall) ?? now.wall)
+            }
             return moments.max()
         }
         // Where it began after it ended, by a clock that was set back meanwhile, the engine counts

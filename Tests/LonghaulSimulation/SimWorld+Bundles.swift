@@ -52,7 +52,7 @@ extension SimWorld {
         settings.every =
             random.happens(0.3) ? Double.random(in: 60...600, using: &random) : nil
         settings.keep = Int.random(in: 0...1, using: &random)
-        settings.options.retries =
+        settings.common.options.retries =
             random.happens(0.5) ? Int.random(in: 0...3, using: &random) : nil
         var bundle = SimBundle(
             name: "b\(number)", list: "\(base)/list", isOfSums: isOfSums,

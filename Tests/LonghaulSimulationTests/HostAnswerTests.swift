@@ -50,13 +50,20 @@ import Testing
         #expect(hosts.tally.questions == (refusals == 3 ? 1 : 2))
     }
 
+    /// On battery, too.
+    private static let wakeUp: WakeUp = {
+        var wakeUp = WakeUp()
+        wakeUp.prefers = ConditionNeeds()
+        return wakeUp
+    }()
+
     /// The store refuses a commit while the engine finds that the clock was set back.
     @Test(arguments: 1...4)
     func aWakeUpIsNotHeldUpByAClockThatWasAhead(_ failingCommit: Int) throws {
         let world = try SimWorld(seed: 1)
         defer { world.cleanUp() }
         try host(in: world, HostSettings(argv: ["/bin/h0"]))
-        try world.clients.tasks.wake("h0", WakeUp(), now: world.now.wall)
+        try world.clients.tasks.wake("h0", Self.wakeUp, now: world.now.wall)
         world.inputs.append(.wake)
         try world.run(for: 1)
         world.now.wall = world.now.wall + -86_400
@@ -80,7 +87,7 @@ import Testing
         _ = try world.clients.tasks.submit(tomorrow, now: world.now.wall)
         try world.run(for: 1)
         world.pass(3600)
-        try world.clients.tasks.wake("h0", WakeUp(), now: world.now.wall)
+        try world.clients.tasks.wake("h0", Self.wakeUp, now: world.now.wall)
         world.now.wall = world.now.wall + -1800
         world.inputs.append(.wake)
         let launch = LaunchID(rawValue: 1)

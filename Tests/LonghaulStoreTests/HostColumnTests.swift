@@ -19,7 +19,7 @@ import Testing
             [
                 "name": "'n1'", "argv": quoted(["a2"]), "permitted": quoted(["p3"]),
                 "eventBudget": "4.5", "taskBudget": "5.5", "created": "6", "failures": "7",
-                "retryAt": "8", "urgencyLostUntil": "9",
+                "retryAt": "8", "urgencyLostUntil": "9", "wakeUpsFullAt": "10", "token": "'t11'",
             ])
         let host = try #require(try scratch.store.hosts.find("n1"))
         #expect(host.name == "n1" && host.failures == 7)
@@ -27,6 +27,8 @@ import Testing
             argv: ["a2"], permitted: ["p3"], eventBudget: 4.5, taskBudget: 5.5)
         #expect(host.program == .host(settings))
         #expect(milliseconds(host.created, host.retryAt, host.urgencyLostUntil) == [6, 8, 9])
+        #expect(host.wakeUpBudget.fullAt?.milliseconds == 10 && host.hasToken)
+        #expect(try scratch.store.hosts.token(of: "n1") == "t11")
         // Failures from before the last reset do not count.
         try scratch.store.access { try $0.run("UPDATE host SET reset = 1") }
         let reset = try #require(try scratch.store.hosts.find("n1"))
@@ -77,7 +79,8 @@ import Testing
             "task",
             [
                 "id": "1", "host": "'h2'", "identifier": "'i3'", "kind": "1",
-                "definition": quoted(["requirements": "power"]), "payload": "'p4'",
+                "definition": quoted(["requirements": "power", "prefers": "idle"]),
+                "payload": "'p4'",
                 "urgent": "1", "expiresAt": "5", "submittedAt": "6", "simulated": "2",
                 "paused": "1", "eligibility": "7", "readyAt": "8", "dueAt": "9",
                 "mayBeginAt": "10", "waivesAt": "11", "windowAt": "12", "lastStart": "13",
@@ -91,6 +94,7 @@ import Testing
         #expect(request.identifier == "i3" && request.kind == .processing)
         #expect(request.host == "h2" && request.payload == "p4")
         #expect(request.requirements == ConditionNeeds(power: true))
+        #expect(request.prefers == ConditionNeeds(idle: true))
         #expect(task.isUrgent && task.isSimulated && task.isCancelled && task.isPaused)
         #expect(task.eligibility == EligibilityKey(stored: 7, terms: nil))
         let timing = task.timing
@@ -106,6 +110,47 @@ import Testing
                 == FiredTrigger([TriggerEvent(.battery)], at: Timestamp(milliseconds: 18)))
         #expect(
             task.firedBy == FiredTrigger([TriggerEvent(.power)], at: Timestamp(milliseconds: 21)))
+    }
+
+    @Test func aSubscription() throws {
+        let error = LonghaulError(.network, "e8")
+        try scratch.insert(
+            "subscription",
+            [
+                "id": "1", "host": "'h2'", "url": "'u3'", "headersFrom": "'f4'", "urgent": "1",
+                "lastID": "'i5'", "connectedAt": "6", "failures": "7", "retryAt": "9",
+                "error": quoted(error),
+            ])
+        let found = try #require(try scratch.store.subscriptions.all(of: "h2").first)
+        #expect(found.id == 1 && found.host == "h2" && found.url == "u3" && found.isUrgent)
+        #expect(found.headersFrom == "f4" && found.lastID == "i5" && found.failures == 7)
+        #expect(milliseconds(found.connectedAt, found.retryAt) == [6, 9] && found.error == error)
+    }
+
+    /// Wake-ups and the place after them are one transaction; what was removed takes nothing.
+    @Test func aSubscriptionReceives() throws {
+        let store = scratch.store
+        let now = Timestamp(milliseconds: 1_000)
+        try store.hosts.add("h", HostSettings(argv: ["/bin/true"]), now: now)
+        try store.subscriptions.add(PushSubscription(id: 0, host: "h", url: "u"))
+        let id = try #require(try store.subscriptions.all().first).id
+        let many = (1...150).map { WakeUp(identifier: "n\($0)", payload: "1", isUrgent: true) }
+        #expect(try store.subscriptions.receive(many, lastID: "a", by: id, now: now))
+        #expect(try store.subscriptions.all().first?.lastID == "a")
+        // A stream cannot fill the store with identifiers.
+        #expect(try store.tasks.waiting(for: "h").count == 101)
+        try store.subscriptions.add(PushSubscription(id: 0, host: "h", url: "u", isUrgent: true))
+        let next = try #require(try store.subscriptions.all().first)
+        #expect(next.id != id && next.lastID == "a" && next.isUrgent)
+        #expect(try !store.subscriptions.receive(many, lastID: "b", by: id, now: now))
+        for number in 2...8 {
+            try store.subscriptions.add(PushSubscription(id: 0, host: "h", url: "u\(number)"))
+        }
+        #expect(throws: LonghaulError.self) {
+            try store.subscriptions.add(PushSubscription(id: 0, host: "h", url: "u9"))
+        }
+        try store.hosts.remove("h")
+        #expect(try store.subscriptions.isEmpty())
     }
 
     @Test func aWakeUpThatWasNotHandled() throws {

@@ -34,6 +34,7 @@ import Testing
         "noSuchSession": "LonghaulEndToEndTests/WordingTests",
         "noSuchHost": "LonghaulStoreTests/EventLogTests",
         "noSuchBundle": "LonghaulEndToEndTests/BundleTests",
+        "noSuchFolder": "LonghaulEndToEndTests/FolderTests",
         "noSuchTask": "LonghaulStoreTests/TaskQueueTests",
         "noSuchEvent": "LonghaulStoreTests/EventLogTests",
         "notPermitted": "LonghaulTests/SchedulerTests",

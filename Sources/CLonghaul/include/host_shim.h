@@ -2,6 +2,8 @@
 #define LONGHAUL_HOST_SHIM_H
 // Creates, watches and ends the processes of hosts. Every function returns its result, or -errno.
 
+#include <stdint.h>
+
 // Creates a process with its own session and group, these standard streams and no other descriptor,
 // default signals and working directory `/`. It executes the program at `path` when it reads a byte
 // from `go`, and exits if `go` is closed without one. Returns the pid.
@@ -24,6 +26,12 @@ int lh_reap(int pid, int *status);
 int lh_fifo(int directory, const char *name);
 // A file without a name, for reading and writing.
 int lh_unnamed_file(int directory);
+
+// A file in memory that no directory has.
+int lh_memory_file(void);
+
+// Frees the pages of a file's beginning; its size stays.
+void lh_release(int descriptor, int64_t length);
 
 // Shared open file description lock over the whole file: it excludes exclusive ones only. 0 or
 // -EAGAIN.

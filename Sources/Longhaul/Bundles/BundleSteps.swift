@@ -20,6 +20,7 @@ private let fetchesOfWrongFile = 2
 /// the next engine continues after a crash.
 package struct BundleSteps: EngineWork {
     package var descriptor: Int32? { nil }
+    package var hasLastStep: Bool { false }
 
     private let queue: TransferQueue
     /// Checks under way, by bundle. Those of an engine that has ended begin again.
@@ -187,7 +188,8 @@ package struct BundleSteps: EngineWork {
         for (file, end) in try work.ended(version.id, now: queue.now) {
             // A token that has expired is renewed, once for each file.
             if case .other(let transfer) = end, transfer.error?.code == .unauthorized,
-                file.mismatches == 0, case .bearer = registries[bundle.id]?.access {
+                file.mismatches == 0, case .bearer = registries[bundle.id]?.access
+            {
                 registries[bundle.id]?.until = queue.now
                 changes.append(.again(file, isWrong: true))
             } else {

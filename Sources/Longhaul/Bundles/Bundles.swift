@@ -367,11 +367,11 @@ extension Bundles.New {
     fileprivate mutating func findBucket() throws(LonghaulError) {
         let bucket = source.name.prefix { $0 != "/" }
         var request = TransferRequest(url: "s3://\(bucket)/", destination: .file(""))
-        request.options = settings.options
+        request.options = settings.common.options
         request = try S3Location().located(request)
         request.options.s3?.askedURL = nil
         source.endpoint = String(request.url.dropLast())
         source.region = request.options.s3?.region
-        settings.options = request.options
+        settings.common.options = request.options
     }
 }

@@ -110,21 +110,14 @@ public final class EngineRun: Sendable {
         let loop = current.withLock { $0.loop }
         Snapshots(queue.store, in: queue.directory).sweep()
         try? StreamedTransfers(queue).sweepReaders()
-        let bundles = WorkThread("longhaul-bundles", queue.directory) {
-            store throws(LonghaulError) in try !store.bundleWork.isEmpty()
-        } begin: {
-            var seeds = SystemRandom()
-            return BundleSteps($0, seed: seeds.next())
-        }
-        let notices = WorkThread("longhaul-notices", queue.directory) {
-            store throws(LonghaulError) in try store.notices.isWanted()
-        } begin: { [outlet] in
-            NoticeSteps($0, outlet)
-        }
+        // The next look at the queue may end the engine: it has to see that scans are due.
+        try? queue.store.folders.askForScans()
+        let threads = workThreads
+        let pushes = PushThread(queue.directory)
         defer {
-            bundles.stop()
-            notices.stop()
-            // What has ended since its last look.
+            for thread in threads { thread.stop() }
+            pushes.stop()
+            // What has ended since the last look.
             var last = NoticeSteps(queue, outlet)
             _ = try? last.run()
             outlet.finish()
@@ -132,9 +125,34 @@ public final class EngineRun: Sendable {
         return try loop.run(
             holding: lock, conditions: ConditionsSource(queue), hosts: HostLauncher(queue)
         ) { [queue] in
-            bundles.startIfNeeded(queue)
-            notices.startIfNeeded(queue)
+            for thread in threads { thread.startIfNeeded(queue) }
+            pushes.turn(queue)
         }
+    }
+
+    /// What this process does beside transfers and launches.
+    private var workThreads: [WorkThread] {
+        [
+            WorkThread("longhaul-bundles", queue.directory) {
+                store throws(LonghaulError) in
+                try !store.bundleWork.isEmpty()
+            } begin: {
+                var seeds = SystemRandom()
+                return BundleSteps($0, seed: seeds.next())
+            },
+            WorkThread("longhaul-folders", queue.directory) {
+                store throws(LonghaulError) in
+                try !store.folders.isEmpty()
+            } begin: {
+                FolderSteps($0)
+            },
+            WorkThread("longhaul-notices", queue.directory) {
+                store throws(LonghaulError) in
+                try store.notices.isWanted()
+            } begin: { [outlet] in
+                NoticeSteps($0, outlet)
+            },
+        ]
     }
 
     /// Continues with the remaining time and bytes.

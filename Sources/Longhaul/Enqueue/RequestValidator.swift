@@ -117,7 +117,7 @@ struct RequestValidator {
     }
 
     /// A file that is of no use now would fail the first attempt.
-    private static func check(_ files: SecretFiles) throws(LonghaulError) {
+    static func check(_ files: SecretFiles) throws(LonghaulError) {
         do throws(SecretFileProblem) {
             _ = try files.secrets()
         } catch {

@@ -15,6 +15,8 @@ enum UploadValidator {
             return UploadPlace.named(request)
         }
         if let upload { try checkTakesS3(upload) }
+        // A watched folder has found the bucket and the keys.
+        if request.options.s3 != nil { return UploadPlace.named(request) }
         return UploadPlace.named(try S3Location().located(request))
     }
 

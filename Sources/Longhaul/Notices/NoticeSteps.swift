@@ -13,6 +13,8 @@ struct NoticeSteps: EngineWork {
     }
 
     var descriptor: Int32? { nil }
+    /// The engine's end looks once more, also where no thread was needed.
+    var hasLastStep: Bool { false }
 
     mutating func run() throws(LonghaulError) -> Timestamp? {
         while true {

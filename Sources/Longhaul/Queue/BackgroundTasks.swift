@@ -128,6 +128,9 @@ public struct BackgroundTasks: Sendable {
         {
             throw LonghaulError(.invalidRequest, defect)
         }
+        if let defect = wakeUp.requires.defect ?? wakeUp.prefers?.defect {
+            throw LonghaulError(.invalidRequest, defect)
+        }
         if let payload = wakeUp.payload {
             guard payload.utf8.count <= Limits.taskPayloadBytes else {
                 throw LonghaulError(.invalidRequest, "a payload has 64 KiB at most")

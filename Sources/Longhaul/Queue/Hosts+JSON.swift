@@ -16,7 +16,9 @@ extension HostRecord: ShownRecord {
         ShownField("obstacle") { $0.state.obstacle?.rawValue },
         ShownField("failures", "failures", at: 2) { $0.failures },
         ShownField("nextLaunch") { $0.nextLaunch },
+        ShownField("token") { $0.hasToken },
         ShownField("urgencyLostUntil") { $0.urgencyLostUntil },
+        ShownField("subscriptions") { $0.subscriptions },
         ShownField("wakeUps") { $0.wakeUps },
         ShownField("launches") { $0.launches },
     ]
@@ -77,4 +79,23 @@ extension WakeUpRecord: ShownRecord {
         ShownField("launch") { $0.launch },
         ShownField("droppedFor") { $0.droppedFor?.rawValue },
     ]
+}
+
+extension PushSubscription: ShownRecord {
+    package static let fields: [ShownField<PushSubscription>] = [
+        ShownField("url") { Redaction.url($0.url) },
+        ShownField("headersFrom") { $0.headersFrom },
+        ShownField("urgent") { $0.isUrgent },
+        ShownField("state") { $0.state },
+        ShownField("connectedAt") { $0.connectedAt },
+        ShownField("lastID") { $0.lastID },
+        ShownField("failures") { $0.failures },
+        ShownField("retryAt") { $0.retryAt },
+        ShownField("error") { $0.error },
+    ]
+
+    /// Printed state.
+    private var state: String {
+        connectedAt != nil ? "connected" : error == nil ? "waiting" : "failed"
+    }
 }

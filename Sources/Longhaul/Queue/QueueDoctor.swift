@@ -26,6 +26,7 @@ enum QueueDoctor {
             for found in StoreDoctor.check(directory: home) { report(found) }
             report(engine(home))
             for finding in failing(home) { report(finding) }
+            if let finding = folders(home) { report(finding) }
         } catch {
             report(DoctorFinding(check: "store", ok: false, detail: error.message, fix: nil))
         }
@@ -83,6 +84,27 @@ enum QueueDoctor {
                     fix: "`longhaul job log \(first)` has its output"))
         }
         return findings
+    }
+
+    /// Folders that are gone, or where the kernel does not tell of new files; `nil` = none.
+    private static func folders(_ home: String) -> DoctorFinding? {
+        let all = (try? TransferQueue(directory: home).store.folders.all()) ?? []
+        let failed = all.filter { $0.state == .failed }
+        let texts = all.compactMap { folder -> String? in
+            let (name, findings) = (TerminalText.shown(folder.name), folder.findings)
+            if let error = findings.error, folder.state == .failed {
+                return "\(name): \(error.message)"
+            }
+            return findings.scansBecause.map { "\(name) is scanned every 10 minutes: \($0)" }
+        }
+        if texts.isEmpty { return nil }
+        let isShort = all.contains { $0.findings.scansBecause?.contains("inotify") == true }
+        let raise = "raise fs.inotify.max_user_watches and max_user_instances"
+        return DoctorFinding(
+            check: "folders", ok: failed.isEmpty, detail: texts.joined(separator: "; "),
+            fix: failed.isEmpty
+                ? isShort ? raise : nil
+                : "bring the directory back, or `longhaul folder remove` it")
     }
 
     private static func mend(_ home: String) throws(LonghaulError) -> DoctorFinding {

@@ -25,6 +25,10 @@ public struct HostRecord: Sendable {
     /// Urgent wake-ups are handed over like others until then, since three in a row were not
     /// handled; `nil` = they are urgent.
     public var urgencyLostUntil: Timestamp?
+    /// A secret wakes it over HTTP, see ``HostPushes/makeToken(host:)``.
+    public var hasToken = false
+    /// Streams whose events wake it. ``TransferQueue/hosts()`` does not read them.
+    public var subscriptions: [PushSubscription] = []
     /// Wake-ups that wait, and then the last ones that were dropped or not handled, newest first.
     /// ``TransferQueue/hosts()`` does not read them.
     public var wakeUps: [WakeUpRecord] = []
@@ -92,6 +96,7 @@ extension TransferQueue {
         let reader = try TaskReader(self)
         var record = try reader.records([host], launches: Limits.launchesKept).first
         record?.wakeUps = try reader.wakeUps(of: host)
+        record?.subscriptions = try HostPushes(self).all(of: name)
         return record
     }
 
@@ -132,8 +137,7 @@ extension TransferQueue {
     ///
     /// - Throws: `LonghaulError` `storeUnavailable`.
     public func recordUse(ofHost name: String) throws(LonghaulError) {
-        try store.hosts.recordUse(
-            name, now, LocalTime.ofProcess)
+        try store.hosts.recordUse(name, now, LocalTime.ofProcess)
         WakeChannel.poke(directory)
     }
 }
@@ -150,6 +154,7 @@ extension TaskReader {
                 try queue.store.hosts.launches(of: host.name, limit: limit))
             record.nextLaunch = record.nextLaunch ?? next
             record.obstacle = known.obstacle
+            record.hasToken = host.hasToken
             record.urgencyLostUntil = host.urgencyLostUntil.flatMap { $0 > queue.now ? $0 : nil }
             return record
         }

@@ -32,7 +32,8 @@ public struct WakeUpRecord: Sendable {
     public var endedAt: Timestamp?
     /// The launch that has not handled it.
     public var launch: Int64?
-    /// Why it was not handed over until it was dropped: `backoff`, `host` or `engine`.
+    /// Why it was not handed over until it was dropped: `backoff`, `host`, `budget`, `engine`, or a
+    /// condition.
     public var droppedFor: WaitReason.Reason?
 }
 

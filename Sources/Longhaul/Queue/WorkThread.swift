@@ -13,6 +13,8 @@ private let workRetrySeconds: Double = 5
 protocol EngineWork {
     /// Readable when there is something to do, besides a commit.
     var descriptor: Int32? { get }
+    /// A last step follows the end of the engine, for transfers that have ended meanwhile.
+    var hasLastStep: Bool { get }
 
     /// Does what can be done now.
     ///
@@ -84,9 +86,10 @@ final class WorkThread: Sendable {
                 // The store is full or locked: the next look tries again.
             }
             ThreadSleep.seconds(workBreathSeconds)
-            if isStopped { return }
+            if isStopped { break }
             _ = try? watch.wait(timeout: pause, other: work.descriptor)
         }
+        if work.hasLastStep { _ = try? work.run() }
     }
 
     /// `nil` = it was stopped before the store could be read.

@@ -34,6 +34,7 @@ extension LonghaulError: LocalizedError {
         .noSuchSession: "check the name of the session",
         .noSuchHost: "register the host, or check its name",
         .noSuchBundle: "check the name of the bundle",
+        .noSuchFolder: "check the name of the folder",
         .noSuchTask: "check the identifier of the task",
         .notPermitted: "permit the identifier when the host is registered",
         .tooManyPendingTaskRequests: "cancel a request, or wait until one has run",

@@ -73,6 +73,9 @@ struct Upload: ConsoleCommand, CommonOptions {
         if files.recursive, words.count != 2 {
             throw ValidationError("-r takes one directory, and the URL that its files go to")
         }
+        if !files.recursive, !(files.patterns.include + files.patterns.exclude).isEmpty {
+            throw ValidationError("--include and --exclude go with -r")
+        }
         if report.path != nil, !wait { throw ValidationError("--report goes with --wait") }
         if keepGoing, wait {
             throw ValidationError("--keep-going goes without --wait; `longhaul wait` waits")

@@ -12,8 +12,23 @@ struct BatchOptions: ParsableArguments {
         help: "With -r: send what symbolic links lead to.")
     var copiesLinks = false
 
+    @OptionGroup var patterns: PatternOptions
+
     @Flag(help: "Of several files, send also unchanged ones that were sent before.")
     var again = false
+}
+
+/// Chooses files of a directory by their names.
+struct PatternOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Of a directory: only the files that match (repeatable).", valueName: "glob"))
+    var include: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Of a directory: without the files that match (repeatable).", valueName: "glob"))
+    var exclude: [String] = []
 }
 
 /// The files of one `upload` that has several, and the requests for them.
@@ -65,11 +80,13 @@ struct UploadBatch {
         while directory.hasSuffix("/") { directory.removeLast() }
         root = directory + "/"
         let path = TerminalText.shown(root)
+        let selection = try FileSelection(
+            include: options.patterns.include, exclude: options.patterns.exclude)
         if !FileTree.isDirectory(root) { throw .usage("\(path) is no directory; leave out -r") }
         do throws(SystemFailure) {
             let tree = try FileTree(root, followsLinks: options.copiesLinks)
-            files = tree.files
-            passedOver = tree.obstacles
+            files = tree.files.filter(selection.selects)
+            passedOver = tree.obstacles.filter { selection.selects($0.path) }
         } catch {
             throw error.longhaulError()
         }
@@ -95,13 +112,7 @@ struct UploadBatch {
     private var isPlace: Bool { template.options.upload?.namesItsPlace ?? false }
 
     private func request(of file: String) -> TransferRequest {
-        var request = template
-        request.destination = .file(root + file)
-        request.url = url
-        if isPlace, !root.isEmpty, let slash = file.utf8.lastIndex(of: UInt8(ascii: "/")) {
-            request.url = UploadPlace.directory(String(file[...slash]), at: url)
-        }
-        return request
+        template.sending(file, below: root, to: url)
     }
 
     // MARK: - Recording

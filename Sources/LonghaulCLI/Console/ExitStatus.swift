@@ -22,7 +22,7 @@ enum ExitStatus: Int32, CaseIterable {
     init(_ error: LonghaulError) {
         switch error.code {
         case .noSuchTransfer, .noSuchSession, .noSuchHost, .noSuchEvent, .noSuchTask,
-            .noSuchBundle:
+            .noSuchBundle, .noSuchFolder:
             self = .noSuchTransfer
         case .conflict, .destinationExists, .permission, .noSpace, .tooLarge, .notPermitted,
             .sourceChanged, .tooManyPendingTaskRequests, .unavailable, .unauthorized,
@@ -86,7 +86,7 @@ extension ExitStatus {
         case .transferFailed: "a named transfer failed or was cancelled"
         case .internalError: "internal error"
         case .timedOut: "the time given with --timeout ran out"
-        case .noSuchTransfer: "no such transfer, bundle, session, host, event or task"
+        case .noSuchTransfer: "no such transfer, bundle, folder, session, host, event or task"
         case .refused: "refused: conflict, limit reached, not permitted"
         case .usage: "usage error; nothing was recorded"
         case .storeUnavailable: "the store cannot be opened or created"

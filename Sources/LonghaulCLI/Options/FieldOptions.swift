@@ -145,9 +145,20 @@ enum TaskFields: FieldScope {
     }
 }
 
+enum WakeUpFields: FieldScope {
+    static let fields = ScheduleFields.fields.filter { ["require", "prefer"].contains($0.key) }
+}
+
 enum JobFields: FieldScope {
     static let fields = ScheduleFields.fields.filter {
         ["earliestBegin", "window", "require", "prefer", "discretionary"].contains($0.key)
+    }
+}
+
+/// The schedule of the uploads of a watched folder. Its own `--after` is about files.
+enum FolderScheduleFields: FieldScope {
+    static let fields = ScheduleFields.fields.filter {
+        !["after", "afterAny", "earliestBegin"].contains($0.key)
     }
 }
 

@@ -72,6 +72,10 @@ enum Candidates {
         .custom { _, _, _ in (try? Bundles(TransferQueue()).all().map(\.name)) ?? [] }
     }
 
+    static var folders: CompletionKind {
+        .custom { _, _, _ in (try? Folders(TransferQueue()).all().map(\.name)) ?? [] }
+    }
+
     /// Programs of the PATH; zsh and fish have no `compgen`.
     static var programs: CompletionKind {
         .custom { _, _, _ in

@@ -46,11 +46,25 @@ struct HostText {
                 + " a row were not handled; `host reset` gives it back"
         }
         lines.append(TextLine(4, "urgency", urgency))
+        lines.append(TextLine(4, "token", host.hasToken ? "wakes it over HTTP" : nil))
         return TextLine.ordered(lines) + tasks.map { TaskText(time: time).short($0) }
-            + host.wakeUps.flatMap(self.lines) + host.launches.flatMap(self.lines)
+            + host.subscriptions.map(self.line) + host.wakeUps.flatMap(self.lines)
+            + host.launches.flatMap(self.lines)
     }
 
-    private func lines(_ wakeUp: WakeUpRecord) -> [String] {
+    private func line(_ subscription: PushSubscription) -> String {
+        let url = TerminalText.shown(Redaction.url(subscription.url))
+        let name = "push \(url)" + (subscription.isUrgent ? ", urgent" : "")
+        if let since = subscription.connectedAt {
+            return "\(name): connected since \(time.full(since))"
+        }
+        let next = subscription.retryAt.map { ", tried again \(time.distance(max($0, time.now)))" }
+        guard let error = subscription.error else { return "\(name): not connected\(next ?? "")" }
+        let why = TerminalText.shown(Redaction.text(error.message))
+        return "\(name): failed\(next ?? ""): \(why)"
+    }
+
+    func lines(_ wakeUp: WakeUpRecord) -> [String] {
         let name = wakeUp.identifier.map { " " + TerminalText.shown($0) } ?? ""
         let kind = "wake-up\(name)" + (wakeUp.isUrgent ? ", urgent" : "")
         let at = wakeUp.endedAt.map(time.full) ?? ""
@@ -70,7 +84,9 @@ struct HostText {
         switch obstacle {
         case .backoff: "its host waited after a failure"
         case .host: "its host was attached, busy or could not be run"
-        default: "no engine ran in time"
+        case .budget: "its host had been launched for others"
+        case nil, .engine: "no engine ran in time"
+        case let other?: "it waited for \(other.condition ?? other.rawValue)"
         }
     }
 

@@ -72,6 +72,7 @@ struct WaitText {
         case .mounted: "mounted " + (wait.required.map { TerminalText.shown($0) } ?? "")
         case .input: "an answer from its host"
         case .host: "its host"
+        case .budget: "its host's budget"
         case .trigger: "a change of the machine"
         case .transfers: wait.required.map { "transfers " + $0 } ?? "transfers"
         default: wait.reason.condition ?? wait.reason.rawValue

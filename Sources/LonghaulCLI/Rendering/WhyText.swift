@@ -65,7 +65,7 @@ struct WhyText {
                 (isAlone ? "starts as soon as an engine runs; " : "") + (current ?? "none runs")
             ]
         case .engine: return [required.map { "needs \($0)" }, current].compactMap { $0 }
-        case .storage, .input, .host, .trigger, .transfers:
+        case .storage, .input, .host, .trigger, .transfers, .budget:
             return [
                 [required.map { "needs \($0)" }, current].compactMap { $0 }.joined(separator: ": ")
             ]

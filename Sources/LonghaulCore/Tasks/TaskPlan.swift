@@ -87,6 +87,10 @@ package struct TaskPlan: Sendable {
             }
         }
         plan.outlook.interest = plan.outlook.triggers.interest
+        if snapshot.hasSubscriptions {
+            plan.outlook.hasPending = true
+            plan.outlook.interest.network = true
+        }
         plan.start(plan.ready(among: waiting))
         return plan
     }
@@ -159,7 +163,7 @@ package struct TaskPlan: Sendable {
         if let expires = task.expiresAt {
             if expires <= now {
                 return task.kind == .wakeUp
-                    ? .expired(obstacle(of: task.host, until: expires)) : .missedDeadline
+                    ? .expired(obstacle(of: task, until: expires)) : .missedDeadline
             }
             wake(at: expires)
         }
@@ -175,11 +179,13 @@ package struct TaskPlan: Sendable {
     }
 
     /// Reason why a wake-up was not handed over until it expired.
-    private func obstacle(of host: String, until expires: Timestamp) -> WaitReason.Reason {
-        guard let host = hosts[host] else { return .host }
+    private func obstacle(of task: StoredTask, until expires: Timestamp) -> WaitReason.Reason {
+        guard let host = hosts[task.host] else { return .host }
         if host.failures > 0, let retry = host.retryAt, retry >= expires { return .backoff }
         let isBlocked = host.obstacle != nil && !host.hasResident
-        return host.isBusy || isBlocked ? .host : .engine
+        if host.isBusy || isBlocked { return .host }
+        let gate = decideGate(task.eligibility(at: now)).0
+        return gate.reasons.first?.reason ?? (budgetEnd(of: task) == nil ? .engine : .budget)
     }
 
     // MARK: - What may begin
@@ -190,6 +196,7 @@ package struct TaskPlan: Sendable {
         var due: [StoredTask] = []
         var early: [StoredTask] = []
         var asked: [StoredTask] = []
+        var polite: [StoredTask] = []
         for task in waiting {
             let key = task.eligibility(at: now)
             let (gate, isOpen) = gates[key] ?? decideGate(key)
@@ -201,7 +208,13 @@ package struct TaskPlan: Sendable {
             outlook.hasPending = true
             outlook.interest = outlook.interest.union(key.interest)
             wake(at: wait.startsAt)
-            if isOpen {
+            if task.kind == .wakeUp, !isUrgent(task) {
+                polite.append(task)
+                if let end = budgetEnd(of: task) { wake(at: end) }
+            }
+            if isOpen, budgetEnd(of: task) != nil {
+                early.append(task)
+            } else if isOpen {
                 if wait.startsAt <= now {
                     due.append(task)
                 } else if task.timing.mayBeginAt <= now {
@@ -218,10 +231,30 @@ package struct TaskPlan: Sendable {
         // A repeating request takes others along.
         let isAwake = news.isAwake || due.contains { $0.timing.window != nil && isFree($0) }
         due += early.filter { hosts.contains($0.host) || isAwake && isNeighbour($0) }
+        due += companions(of: due, among: polite)
         let ids = Set(due.map(\.id))
         asked.removeAll { ids.contains($0.id) }
         requested = Set(asked.map(\.id))
         return due + asked
+    }
+
+    /// Plain wake-ups that go along with an urgent one: what they prefer does not count.
+    private func companions(
+        of due: [StoredTask], among polite: [StoredTask]
+    ) -> [StoredTask] {
+        let woken = Set(due.filter { $0.kind == .wakeUp && isUrgent($0) }.map(\.host))
+        let ids = Set(due.map(\.id))
+        return polite.filter {
+            woken.contains($0.host) && !ids.contains($0.id)
+                && decideGate($0.eligibility.waived).1
+        }
+    }
+
+    /// When the budget of its host lets a plain wake-up begin; `nil` = it does now.
+    private func budgetEnd(of task: StoredTask) -> Timestamp? {
+        guard task.kind == .wakeUp, !isUrgent(task), let host = hosts[task.host] else { return nil }
+        let next = host.wakeUpBudget.nextAt(now: now)
+        return next > now ? next : nil
     }
 
     /// A condition that has not been read yet is not known to hold.
@@ -309,7 +342,9 @@ package struct TaskPlan: Sendable {
             guard let wait = waits[task.id], wait.gate.isOpen, wait.phase?.isOpen ?? true else {
                 continue
             }
-            if wait.dueAt <= max(now, facts.retryAt ?? now) {
+            if let end = budgetEnd(of: task) {
+                next = min(next ?? end, end)
+            } else if wait.dueAt <= max(now, facts.retryAt ?? now) {
                 facts.tasks.append(
                     DueTask(id: task.id, kind: task.kind, isUrgent: isUrgent(task)))
             } else if wait.dueAt < .distantFuture {
@@ -361,6 +396,12 @@ extension TaskPlan {
             var reason = reason
             if reason.isPreference { reason.nextCheck = task.timing.waivesAt }
             return reason
+        }
+        if let end = budgetEnd(of: task) {
+            reasons.append(
+                WaitReason(
+                    .budget, required: "one launch for wake-ups in 20 minutes", since: nil,
+                    nextCheck: end))
         }
         if let reason = hostReason(of: task) { reasons.append(reason) }
         // Asked for by a client, it begins all the same.

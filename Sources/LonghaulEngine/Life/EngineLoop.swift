@@ -60,11 +60,11 @@ package final class EngineLoop: Sendable {
 
     /// Runs on the calling thread until a stop condition holds. `lock` is held for all of it.
     ///
-    /// - Parameter onWake: Called, on the engine's thread, at the beginning and whenever another
-    ///   connection may have changed the store.
+    /// - Parameter onNews: Called, on the engine's thread, after the first turn and after each one
+    ///   before which another connection may have changed the store, or conditions have changed.
     package func run(
         holding lock: EngineLock, conditions: any ConditionsPort,
-        hosts: any HostPort = NoHosts(), onWake: @escaping @Sendable () -> Void = {}
+        hosts: any HostPort = NoHosts(), onNews: @escaping @Sendable () -> Void = {}
     ) throws(LonghaulError) -> EngineReport {
         let started = SystemClock.now()
         try store.keepTemporariesInMemory()
@@ -120,7 +120,7 @@ package final class EngineLoop: Sendable {
             copy: DailyCopy(of: store, now: started.monotonic))
         life.limitRate(to: try store.settings.rateLimit())
         life.begin()
-        let reason = try turns(of: engine, since: started, conditions, onWake, &life)
+        let reason = try turns(of: engine, since: started, conditions, onNews, &life)
         settleDisk(workers)
         try store.lease.release(epoch)
         life.end(reason)
@@ -206,7 +206,7 @@ package final class EngineLoop: Sendable {
 
     private func turns(
         of engine: Engine, since started: Moment, _ conditions: any ConditionsPort,
-        _ onWake: () -> Void, _ life: inout EngineLife
+        _ onNews: () -> Void, _ life: inout EngineLife
     ) throws(LonghaulError) -> EngineReport.StoppedBy {
         var watch = StopCheck(stopConditions: stopConditions, started: started.monotonic)
         var version = try store.dataVersion()
@@ -225,10 +225,10 @@ package final class EngineLoop: Sendable {
             }
             if inputs.contains(where: \.isWake) {
                 life.limitRate(to: try store.settings.rateLimit())
-                onWake()
             }
             journal?.turn(inputs.count, active: engine.activeCount)
             let outcome = try engine.turn(inputs, now: now)
+            if inputs.contains(where: \.isNews) { onNews() }
             times?.addTurn(of: SystemClock.now().monotonic - now.monotonic)
             WriterYield.leave(after: outcome, begun: now)
             if outcome.interest != watched {
@@ -296,6 +296,14 @@ extension EngineLoop {
 extension EngineInput {
     fileprivate var isWake: Bool {
         if case .wake = self { true } else { false }
+    }
+
+    /// The store or the conditions may have changed.
+    fileprivate var isNews: Bool {
+        switch self {
+        case .wake, .conditions: true
+        case .wire, .fetch, .gone, .machine, .host: false
+        }
     }
 }
 

@@ -16,6 +16,8 @@ struct StopCheck {
     private var awaited: AwaitedEnds
     private var seenEnds = -1
     private var isPastEnd = false
+    /// `nil` before the first check.
+    private var isFolderDue: Bool?
     private var patience: DrainTimeout
 
     init(stopConditions: StopConditions, started: Instant) {
@@ -42,14 +44,23 @@ struct StopCheck {
         if stopConditions.until != nil, !engine.isAborting, try haveEnded(engine, store, now: now) {
             reason = .drained
         }
-        if stopConditions.untilDrained, try isDrained(engine, outcome, store, now: now) {
-            reason = .drained
+        if stopConditions.untilDrained {
+            // Files that were due at the last check may have transfers that the turn has not seen.
+            let wasDue =
+                if let isFolderDue { isFolderDue } else { try store.folders.isAnyWatched() }
+            let isDue = try store.folders.isAnyDue()
+            isFolderDue = isDue
+            if wasDue, !isDue {
+                wake = now.monotonic
+            } else if !isDue, try isDrained(engine, outcome, store, now: now) {
+                reason = .drained
+            }
         }
         if let seconds = stopConditions.exitWhenIdle {
             if outcome.isDrained, outcome.nextReady == nil, !outcome.waitsForConditions,
                 !outcome.hosts.hasPendingTasks,
                 !isHostDue(outcome, within: hostWaitedForSeconds, now: now),
-                try !isBundleDue(store)
+                try !isSetDue(store)
             {
                 // Fulfilled, as far as possible. Work that came since the turn is seen by the next
                 // one, which always precedes the engine's end.
@@ -96,8 +107,10 @@ struct StopCheck {
         return outcome.hosts.nextLaunch.map { $0 - now.wall <= seconds } ?? false
     }
 
-    /// A bundle has work that is not a transfer yet, or is checked again by itself.
-    private func isBundleDue(_ store: Store) throws(LonghaulError) -> Bool {
+    /// A bundle has work that is not a transfer yet, or is checked again by itself; or a folder is
+    /// watched.
+    private func isSetDue(_ store: Store) throws(LonghaulError) -> Bool {
+        if try store.folders.isAnyWatched() { return true }
         if try store.bundleWork.isAnyDue() { return true }
         return try store.bundleWork.nextCheck() != nil
     }

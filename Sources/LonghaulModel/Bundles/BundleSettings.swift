@@ -46,16 +46,8 @@ package struct BundleSettings: Hashable, Codable, Sendable {
     /// Sent to the source's origin alone.
     package var secret: BundleSecret?
 
-    /// The options of each transfer.
-    package var options = TransferOptions()
-    package var priority = Priority.normal
-    package var windows: String?
-    package var timeZone: String?
-    package var requires: [String] = []
-    /// `nil` = the default of the transfers.
-    package var prefers: [String]?
-    /// Seconds; see ``Deadline``.
-    package var deadline = Deadline.defaultSeconds
+    /// The parts of the request that all files have in common.
+    package var common = RequestSettings()
 
     package init() {}
 }
@@ -63,36 +55,16 @@ package struct BundleSettings: Hashable, Codable, Sendable {
 extension BundleSettings {
     /// Keeps the parts of a request that its transfers have in common.
     package mutating func adopt(_ request: TransferRequest) {
-        options = request.options
+        common = RequestSettings(request)
         overwrites = request.options.ifExists == .overwrite
-        priority = request.priority
-        windows = request.schedule.windows.map { "\($0)" }
-        timeZone = request.schedule.windows?.timeZone
-        requires = request.schedule.requires.names
-        prefers = request.schedule.prefers?.names
-        if case .after(let seconds) = request.deadline { deadline = seconds }
     }
 
     /// A request of the bundle's session.
     package func request(_ url: String, to path: String, session: String) -> TransferRequest {
-        var request = TransferRequest(url: url, destination: .file(path))
-        request.session = session
-        request.options = options
+        var request = common.request(url, path, session: session)
         request.options.ifExists = .overwrite
-        // The session has it.
-        request.options.notifies = false
-        request.priority = priority
         request.isDiscretionary = policy == .prefetch
-        request.schedule.windows = windows.flatMap { TimeWindows(parsing: $0) }
-        request.schedule.windows?.timeZone = timeZone
-        request.schedule.requires = Self.needs(requires)
-        request.schedule.prefers = prefers.map(Self.needs)
-        request.deadline = .after(seconds: deadline)
         return request
-    }
-
-    private static func needs(_ names: [String]) -> ConditionNeeds {
-        ConditionNeeds(parsing: names.joined(separator: ",")) ?? ConditionNeeds()
     }
 }
 

@@ -88,6 +88,8 @@ public struct ConditionNeeds: Hashable, Sendable {
     /// Stands for all names in ``all``.
     private static let anyName = "*"
 
+    /// Of plain wake-ups.
+    static let polite = ConditionNeeds([.power, .fullPower])
     static let discretionary = ConditionNeeds([.power, .unmetered, .idle, .fullPower])
 
     package var flags: NeedSet {

@@ -189,6 +189,8 @@ extension LonghaulError {
         public static let noSuchHost = Code(rawValue: "noSuchHost")
         /// There is no such bundle.
         public static let noSuchBundle = Code(rawValue: "noSuchBundle")
+        /// There is no such watched folder.
+        public static let noSuchFolder = Code(rawValue: "noSuchFolder")
         /// No task request has this identifier.
         public static let noSuchTask = Code(rawValue: "noSuchTask")
         /// The host does not permit the task's identifier (`BGTaskScheduler.Error.notPermitted`).

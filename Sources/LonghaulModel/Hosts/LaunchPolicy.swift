@@ -14,6 +14,7 @@ package struct HostFacts: Hashable, Sendable {
     package var retryAt: Timestamp?
     /// Urgent wake-ups wait like others until then.
     package var urgencyLostUntil: Timestamp?
+    package var wakeUpBudget = WakeUpBudget()
     /// Sessions of the host that have something for it.
     package var sessions: [WaitingSession] = []
     /// Tasks and wake-ups of the host that may begin now.
@@ -123,7 +124,12 @@ package enum LaunchPolicy {
         let session = first(of: host, now: now).flatMap { session in
             !isHeldBack && dueAt(session, now: now) <= now ? session : nil
         }
-        let tasks = isHeldBack ? host.tasks.filter(\.isUrgent) : host.tasks
+        // An urgent wake-up takes the others along.
+        let isWokenAtOnce = host.tasks.contains { $0.isUrgent && $0.kind == .wakeUp }
+        let tasks =
+            isHeldBack
+            ? host.tasks.filter { $0.isUrgent || isWokenAtOnce && $0.kind == .wakeUp }
+            : host.tasks
         if let session {
             return Due(
                 host: host.name, session: session.name, tasks: tasks,

@@ -95,6 +95,33 @@ package struct DueTask: Hashable, Sendable {
     }
 }
 
+/// How many launches a host may have for plain wake-ups alone: some at once, and then one in each
+/// interval.
+package struct WakeUpBudget: Hashable, Sendable {
+    /// When all launches are there again; `nil` = they are.
+    package var fullAt: Timestamp?
+
+    package init(fullAt: Timestamp? = nil) {
+        self.fullAt = fullAt
+    }
+
+    /// When the next launch may begin. A moment that no number of launches leads to comes from a
+    /// clock that was wrong.
+    package func nextAt(now: Timestamp) -> Timestamp {
+        let seconds = Limits.wakeUpIntervalSeconds
+        let most = Double(Limits.wakeUpsAtOnce) * seconds
+        guard let fullAt, fullAt <= now + most else { return now }
+        return max(now, fullAt + -(most - seconds))
+    }
+
+    /// Counts a launch that begins now.
+    package mutating func spend(now: Timestamp) {
+        let most = now + Double(Limits.wakeUpsAtOnce) * Limits.wakeUpIntervalSeconds
+        let before = fullAt.map { $0 > most ? now : max($0, now) } ?? now
+        fullAt = min(before + Limits.wakeUpIntervalSeconds, most)
+    }
+}
+
 /// A program that may be started, as it was made known.
 public struct HostSettings: Hashable, Sendable {
     /// The program by absolute path, then its arguments. Run without a shell.

@@ -200,7 +200,7 @@ extension WaitReason.Reason {
         case .idle: .condition("an idle machine")
         case .saver: .condition("no power saving")
         case .mounted: .condition("a mounted file system")
-        case .backoff, .originCooldown, .storage: .pause
+        case .backoff, .originCooldown, .storage, .budget: .pause
         case .concurrency, .originLimit, .engine: .turn
         case .input, .host, .trigger, .transfers: .event
         }

@@ -29,6 +29,14 @@ extension Limits {
     package static let answersCountedSeconds: Double = 3600
     /// A background wake-up waits so long for others that it is merged with.
     package static let wakeUpMergeSeconds: Double = 5
+    /// A wake-up that is to be handed over now or never waits so long for an engine and a process.
+    package static let wakeUpNowSeconds: Double = 10
+    /// Launches for plain wake-ups alone that a host may have at once…
+    package static let wakeUpsAtOnce = 4
+    /// …and afterwards one in this time.
+    package static let wakeUpIntervalSeconds: Double = 1200
+    /// A stream that was refused is asked for again after this time.
+    package static let pushRefusedSeconds: Double = 3600
     /// Urgent wake-ups in a row that were not handled, after which a host loses urgency…
     package static let urgentFailures = 3
     /// …for this long.

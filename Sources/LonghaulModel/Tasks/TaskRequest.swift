@@ -134,6 +134,8 @@ public struct TaskRequest: Hashable, Sendable {
     public var expiresWhenRequirementIsLost = true
     /// The request waits again after such an expiration. True by default.
     public var returnsAfterExpiration = true
+    /// Preferences of a wake-up; `nil` = the defaults. A job has them in ``job``.
+    package var prefers: ConditionNeeds?
     /// The part that the request of a job alone has; `nil` = the request of a program.
     package var job: JobSchedule?
 
@@ -186,7 +188,7 @@ public struct TaskRequest: Hashable, Sendable {
     package var eligibility: EligibilityKey {
         var schedule = TransferSchedule()
         schedule.requires = requirements
-        schedule.prefers = job?.prefers
+        schedule.prefers = job?.prefers ?? prefers
         let isDiscretionary = job?.isDiscretionary ?? false
         if schedule.prefers == nil, !isDiscretionary, repetition.map({ $0.slack > 0 }) ?? false {
             schedule.prefers = .discretionary
@@ -194,30 +196,6 @@ public struct TaskRequest: Hashable, Sendable {
         }
         return EligibilityKey(
             schedule, isDiscretionary: isDiscretionary, usesNetwork: requirements.network)
-    }
-}
-
-/// A message that wakes a host. The counterpart of a background push.
-public struct WakeUp: Hashable, Sendable {
-    /// Waiting wake-ups of one identifier are merged; `nil` = one without a name.
-    public var identifier: String?
-    /// A JSON text that is handed to the host; of merged ones the newest. `nil` = none.
-    public var payload: String?
-    /// Handed over at once, also while the host is delayed after a failure. A host that does not
-    /// handle three in a row loses this for a day.
-    public var isUrgent: Bool
-    /// Dropped when it has not been handed over by then; `nil` = never.
-    public var expiresAt: Timestamp?
-
-    /// A background wake-up without a name by default.
-    public init(
-        identifier: String? = nil, payload: String? = nil, isUrgent: Bool = false,
-        expiresAt: Timestamp? = nil
-    ) {
-        self.identifier = identifier
-        self.payload = payload
-        self.isUrgent = isUrgent
-        self.expiresAt = expiresAt
     }
 }
 

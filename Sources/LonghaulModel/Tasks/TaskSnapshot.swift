@@ -11,6 +11,8 @@ package struct TaskSnapshot: Sendable {
     package var transfers: [TransferID: TransferState] = [:]
     /// The machine as standing requests have seen it; `nil` = nothing is recorded.
     package var world: WorldFacts?
+    /// Streams may wake a host while the machine is online.
+    package var hasSubscriptions = false
     /// Launches for tasks that may begin now.
     package var placesForTasks = Limits.taskLaunchesAtOnce
 

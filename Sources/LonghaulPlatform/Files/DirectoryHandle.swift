@@ -148,8 +148,10 @@ private func eachName(in path: String, _ body: (String) -> Bool) -> Bool {
 
 /// An event of inotify(7).
 struct DirectoryEvent {
-    /// Number of the watch.
+    /// Number of the watch; -1 of a lost event.
     var watch: Int32
+    /// What has happened, `IN_CREATE` and others.
+    var mask: UInt32
     /// The name in the directory. A lost event (`IN_Q_OVERFLOW`) has none.
     var name: ArraySlice<UInt8>
 
@@ -165,7 +167,7 @@ struct DirectoryEvent {
             let size = Int(number(rest.dropFirst(12)))
             events.append(
                 DirectoryEvent(
-                    watch: Int32(bitPattern: number(rest)),
+                    watch: Int32(bitPattern: number(rest)), mask: number(rest.dropFirst(4)),
                     name: rest.dropFirst(16).prefix(size).prefix { $0 != 0 }))
             rest = rest.dropFirst(16 + size)
         }

@@ -61,6 +61,13 @@ package final class FileDigest: Sendable {
         try result.get()
     }
 
+    /// The SHA-256 of a text, in lower-case hexadecimal.
+    package static func sha256(of text: String) -> String {
+        let hasher = Hasher(.sha256)
+        Array(text.utf8).withUnsafeBytes { hasher.update($0) }
+        return Hex.text(hasher.digest())
+    }
+
     /// Lower-case hexadecimal, of the bytes up to ``position``. Hashing may continue afterwards.
     package func hex() -> String {
         Hex.text(state.withLock { $0.hasher.digest() })

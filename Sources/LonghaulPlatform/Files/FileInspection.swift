@@ -80,6 +80,15 @@ package enum FileInspection {
         return (entry, look.mount)
     }
 
+    /// A program has the file open for writing. The kernel tells that to the owner of a file only,
+    /// and for local file systems.
+    package static func hasWriter(_ path: String) -> Bool {
+        let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+        guard number >= 0 else { return false }
+        let file = Descriptor(owning: number)
+        return lh_has_writer(file.number) == 1
+    }
+
     package enum Kind { case file, link, directory, special }
 
     /// The kind of the name itself; a link to a special file counts as special. `nil` if nothing

@@ -19,6 +19,7 @@ package struct FileTree {
 
     private let root: String
     private let followsLinks: Bool
+    private let descends: (String) -> Bool
     /// The directories above the one that is read.
     private var above: [DirectoryID] = []
 
@@ -27,10 +28,15 @@ package struct FileTree {
         let inode: UInt64
     }
 
-    /// - Parameter followsLinks: Links count as their targets. The root may be a link anyway.
+    /// - Parameters:
+    ///   - followsLinks: Links count as their targets. The root may be a link anyway.
+    ///   - descends: Whether a directory is read; called before that with its path from the root.
     /// - Throws: `SystemFailure` if the root is no directory, or cannot be read.
-    package init(_ root: String, followsLinks: Bool) throws(SystemFailure) {
+    package init(
+        _ root: String, followsLinks: Bool, descends: @escaping (String) -> Bool = { _ in true }
+    ) throws(SystemFailure) {
         self.root = root
+        self.descends = descends
         self.followsLinks = followsLinks
         guard let stream = opendir(root) else { throw .last("open", root) }
         closedir(stream)
@@ -92,7 +98,10 @@ package struct FileTree {
                 return
             }
         }
-        if facts.st_mode & S_IFMT == S_IFDIR { return read(relative + "/") }
+        if facts.st_mode & S_IFMT == S_IFDIR {
+            if descends(relative) { read(relative + "/") }
+            return
+        }
         if let obstacle = FileTree.obstacle(toReading: path) {
             obstacles.append((relative, obstacle))
         } else {

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import LonghaulModel
 
 /// The bytes of the store's identifier that are part of a part file's name.
@@ -49,6 +50,13 @@ package enum PathParts {
         var bytes = path.utf8[...]
         while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
         return String(Substring(bytes))
+    }
+
+    /// The path without links; a path that leads nowhere stays.
+    package static func resolved(_ path: String) -> String {
+        guard let found = realpath(path, nil) else { return path }
+        defer { free(found) }
+        return String(cString: found)
     }
 
     /// The names in a path, unchanged.

@@ -40,6 +40,14 @@ package final class SourceFile: Sendable {
         try SourceFile(path).version
     }
 
+    /// Version of the regular file of this name, without opening it; `nil` = there is none. A link
+    /// is not followed.
+    package static func present(at path: String) -> SourceVersion? {
+        var facts = stat()
+        guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
+        return SourceVersion(facts)
+    }
+
     /// Fault of a file that was there when it was enqueued and cannot be opened.
     package static func fault(_ failure: SystemFailure) -> LocalFault {
         let path = failure.path

@@ -43,6 +43,17 @@ extension OpenAPI {
             "type": "object", "required": ["argv"],
             "properties": ["argv": ["type": "array", "items": string, "minItems": 1]],
         ],
+        "NewWakeUp": [
+            "type": "object", "additionalProperties": false,
+            "properties": [
+                "identifier": ["type": ["string", "null"]], "payload": [:], "urgent": boolean,
+                "expires": ["type": ["string", "integer", "null"]],
+            ],
+        ],
+        "WakeUp": object([
+            "host": string, "identifier": ["type": ["string", "null"]], "urgent": boolean,
+            "expiresAt": ["type": ["string", "null"]],
+        ]),
         "RemovedJob": object(["name": string, "removed": boolean]),
     ]
 
@@ -60,6 +71,7 @@ extension OpenAPI {
         "Task": TaskRecord.jsonSchema,
         "Job": JobRecord.jsonSchema,
         "Bundle": BundleRecord.jsonSchema,
+        "Folder": FolderRecord.jsonSchema,
         "Event": EventRecord.jsonSchema,
         "Removed": object(["id": integer, "removed": ["type": "boolean"]]),
         "Acknowledged": object(["acknowledged": integer]),

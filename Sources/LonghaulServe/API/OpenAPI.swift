@@ -52,6 +52,7 @@ enum OpenAPI {
             ("400", "it is not understood"), ("401", "the secret is missing or wrong"),
             ("403", "it is not permitted"), ("404", "there is no such thing"),
             ("409", "it is refused"), ("413", "it is too large"),
+            ("429", "there are too many"),
             ("500", "an internal error"), ("503", "the store cannot be used"),
         ]
         var answers = Dictionary(

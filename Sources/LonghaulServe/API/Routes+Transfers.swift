@@ -7,7 +7,8 @@ private let servedPage = 100
 extension Router {
     static let all = Router(
         routes: transfers + changes + BulkRoutes.all + FileRoutes.all + machine + SettingsRoutes.all
-            + events + jobs + JobChangeRoutes.all + BundleRoutes.all + documents)
+            + wakeUps + events + jobs + JobChangeRoutes.all + BundleRoutes.all + FolderRoutes.all
+            + documents)
 
     static let transfers: [Route] = [
         Route(

@@ -18,6 +18,7 @@ final class ServedQueue: Sendable {
     let allowsJobs: Bool
     let secret: Secret?
     let tickets = FileTickets()
+    let wakeUps = WakeUpCounter()
     let defaults: TransferDefaults
     /// The path of the configuration file; `nil` = no file.
     let configuration: String?

@@ -39,6 +39,13 @@ struct Gatekeeper: Sendable {
         return secret.matches(given) ? .admitted : .disproven
     }
 
+    /// Why a wake-up of a host is refused whatever secret it brings: another machine calls this one
+    /// by any name, and no page of a browser wakes a host.
+    func foreignness(ofWakeUp headers: HTTPHeaders) -> String? {
+        headers.contains(name: "origin") || headers.contains(name: "sec-fetch-site")
+            ? "a page of a browser cannot wake a host" : nil
+    }
+
     /// The secret of `Authorization: Bearer SECRET`.
     func bearer(_ headers: HTTPHeaders) -> String? {
         guard let text = headers.first(name: "authorization") else { return nil }

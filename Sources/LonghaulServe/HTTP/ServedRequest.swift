@@ -73,7 +73,7 @@ struct ServedAnswer: Sendable {
     private static func status(of error: LonghaulError) -> HTTPResponseStatus {
         switch error.code {
         case .noSuchTransfer, .noSuchSession, .noSuchHost, .noSuchEvent, .noSuchTask,
-            .noSuchBundle:
+            .noSuchBundle, .noSuchFolder:
             .notFound
         case .invalidRequest, .unsupported: .badRequest
         case .notPermitted: .forbidden

@@ -50,6 +50,7 @@ final class HTTPService: Sendable {
 
     func answer(_ request: ServedRequest, on loop: any EventLoop) -> EventLoopFuture<ServedAnswer> {
         if request.method == .OPTIONS { return loop.makeSucceededFuture(preflight(request)) }
+        if let host = request.wokenHost { return wake(host, request, on: loop) }
         let isRPC = request.path == ["jsonrpc"]
         let isForPage = request.path.isEmpty && [.GET, .HEAD].contains(request.method)
         // The page asks for the secret itself; calls over JSON-RPC may have it as `token:`.
@@ -76,6 +77,37 @@ final class HTTPService: Sendable {
             answer.isProven =
                 !isForPage && (!hasTicket || self.isProven(request.headers))
                 || self.gatekeeper.secret == nil
+            return answer
+        }.flatMap { answer in
+            answer.isSlow ? self.slowly(answer, loop) : loop.makeSucceededFuture(answer)
+        }
+    }
+
+    /// Answers a request that the token of a host admits, or the server's secret. The answers to a
+    /// wrong token and for an unknown host are alike.
+    private func wake(
+        _ host: String, _ request: ServedRequest, on loop: any EventLoop
+    ) -> EventLoopFuture<ServedAnswer> {
+        if let reason = gatekeeper.foreignness(ofWakeUp: request.headers) {
+            return loop.makeSucceededFuture(ServedAnswer(LonghaulError(.notPermitted, reason)))
+        }
+        guard let token = gatekeeper.bearer(request.headers) else {
+            return loop.makeSucceededFuture(unauthorized("the token of the host is needed"))
+        }
+        return run(on: loop) {
+            let isProven = self.gatekeeper.secret?.matches(token) ?? false
+            do throws(LonghaulError) {
+                guard try HostPushes(self.queue.queue).admits(token: token, host: host) || isProven
+                else {
+                    var answer = self.unauthorized("the token is wrong, or there is no such host")
+                    answer.isSlow = true
+                    return answer
+                }
+            } catch {
+                return ServedAnswer(error)
+            }
+            var answer = self.respond(to: request)
+            answer.isProven = isProven
             return answer
         }.flatMap { answer in
             answer.isSlow ? self.slowly(answer, loop) : loop.makeSucceededFuture(answer)

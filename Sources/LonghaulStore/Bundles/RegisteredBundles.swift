@@ -50,7 +50,7 @@ package struct RegisteredBundles {
                 of: .session(ofBundle: new.name), now: now)
             try connection.run(
                 "UPDATE session SET quiet = ?2, notify = ?3 WHERE id = ?1", session,
-                !new.settings.fileEvents, new.settings.options.notifies)
+                !new.settings.fileEvents, new.settings.common.options.notifies)
             if let host = new.host { try SessionRows(connection).bind(session, to: host) }
             try connection.run(
                 """

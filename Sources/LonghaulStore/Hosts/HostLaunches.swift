@@ -51,12 +51,24 @@ package struct HostLaunches {
             try connection.run("UPDATE session SET lastLaunch = ?2 WHERE id = ?1", session, id)
         }
         try CarriedTasks(connection: connection).begin(handover.tasks, in: id, now: now)
+        if session == nil { try spendBudget(of: host, on: id, now: now) }
         try connection.run(
             """
             DELETE FROM launch WHERE host = ?1 AND endedAt IS NOT NULL AND id NOT IN \
             (SELECT id FROM launch WHERE host = ?1 ORDER BY id DESC LIMIT ?2)
             """, host, Limits.launchesKept)
         return true
+    }
+
+    private func spendBudget(of name: String, on launch: LaunchID, now: Timestamp) throws {
+        let tasks = try TaskRows(connection).carried(by: launch)
+        guard let host = try HostRows(connection).find(name),
+            WakeUpBudget.pays(for: tasks, urgencyLostUntil: host.urgencyLostUntil, now: now)
+        else { return }
+        var budget = host.wakeUpBudget
+        budget.spend(now: now)
+        try connection.run(
+            "UPDATE host SET wakeUpsFullAt = ?2 WHERE name = ?1", name, budget.fullAt)
     }
 
     /// The job was removed, or its request withdrawn, while its process was made.

@@ -16,7 +16,7 @@ package struct RegisteredHosts {
                 INSERT INTO host (name, argv, permitted, eventBudget, taskBudget, created) \
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (name) DO UPDATE SET argv = ?2, \
                 permitted = ?3, eventBudget = ?4, taskBudget = ?5, reset = reset + 1, \
-                urgentFailures = 0, urgencyLostUntil = NULL
+                urgentFailures = 0, urgencyLostUntil = NULL, wakeUpsFullAt = NULL
                 """, name, StoredJSON.encode(settings.argv),
                 StoredJSON.encode(settings.permitted), settings.eventBudget, settings.taskBudget,
                 now)
@@ -58,12 +58,27 @@ package struct RegisteredHosts {
         }
     }
 
+    /// Records the digest of the secret that wakes a host, durably; `nil` = no secret does.
+    package func setToken(_ digest: String?, of name: String) throws(LonghaulError) {
+        try store.write(.durable) { connection in
+            guard let host = try HostRows(connection).find(name) else { throw noSuchHost(name) }
+            try host.checkIsNoJob()
+            try connection.run("UPDATE host SET token = ?2 WHERE name = ?1", name, digest)
+        }
+    }
+
+    /// The digest of the secret that wakes a host; `nil` = there is no such host, or no secret.
+    package func token(of name: String) throws(LonghaulError) -> String? {
+        try store.access { try $0.value("SELECT token FROM host WHERE name = ?1", name) }
+    }
+
     /// Clears the failures of a host and of its tasks: it may be started at once.
     package func reset(_ name: String, now: Timestamp) throws(LonghaulError) {
         try store.write(.durable) { connection in
             try connection.run(
                 """
-                UPDATE host SET reset = reset + 1, urgentFailures = 0, urgencyLostUntil = NULL \
+                UPDATE host SET reset = reset + 1, urgentFailures = 0, urgencyLostUntil = NULL, \
+                wakeUpsFullAt = NULL \
                 WHERE name = ?1
                 """, name)
             if connection.changes == 0 { throw noSuchHost(name) }

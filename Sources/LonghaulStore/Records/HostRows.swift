@@ -53,6 +53,7 @@ struct HostRows: ConnectionRows {
         if connection.changes == 0 { throw noSuchHost(name) }
         try connection.run("DELETE FROM task WHERE host = ?1", name)
         try connection.run("DELETE FROM wakeUpEnd WHERE host = ?1", name)
+        try connection.run("DELETE FROM subscription WHERE host = ?1", name)
     }
 
     /// Reads the usage. A host that was never used is observed since it was made known.

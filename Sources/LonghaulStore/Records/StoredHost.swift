@@ -9,6 +9,9 @@ package struct StoredHost: Hashable, Sendable {
     package var retryAt: Timestamp?
     /// Urgent wake-ups wait like others until then.
     package var urgencyLostUntil: Timestamp?
+    package var wakeUpBudget: WakeUpBudget
+    /// A token wakes it over HTTP.
+    package var hasToken: Bool
 }
 
 extension StoredHost {
@@ -97,13 +100,14 @@ package struct LaunchedProcess: Hashable, Sendable {
 
 enum HostColumns: Int32, StoredColumn {
     case name, argv, permitted, eventBudget, taskBudget, created, failures, retryAt
-    case urgencyLostUntil, job
+    case urgencyLostUntil, job, wakeUpsFullAt, hasToken
 
     var sql: String {
         switch self {
         // A failure from before the last reset does not count.
         case .failures: "CASE WHEN failuresReset = reset THEN failures ELSE 0 END"
         case .retryAt: "CASE WHEN failuresReset = reset THEN retryAt END"
+        case .hasToken: "token IS NOT NULL"
         default: "\(self)"
         }
     }
@@ -128,7 +132,8 @@ enum HostColumns: Int32, StoredColumn {
         return StoredHost(
             name: row[.name], program: program, created: row[.created],
             failures: row.count(.failures), retryAt: row[.retryAt],
-            urgencyLostUntil: row[.urgencyLostUntil])
+            urgencyLostUntil: row[.urgencyLostUntil],
+            wakeUpBudget: WakeUpBudget(fullAt: row[.wakeUpsFullAt]), hasToken: row[.hasToken])
     }
 }
 

@@ -5,6 +5,7 @@ private import Synchronization
 private struct TaskDefinition: Codable, Sendable {
     var earliest: Int64?
     var requirements: String
+    var prefers: String?
     var repetition: TaskRepetition?
     var triggers: [TaskTrigger]?
     var staysWhenRequirementIsLost: Bool?
@@ -14,6 +15,7 @@ private struct TaskDefinition: Codable, Sendable {
     init(_ request: TaskRequest) {
         earliest = request.earliestBegin?.milliseconds
         requirements = request.requirements.names.joined(separator: ",")
+        prefers = request.prefers?.names.joined(separator: ",")
         repetition = request.repetition
         triggers = request.triggers.isEmpty ? nil : request.triggers
         staysWhenRequirementIsLost = request.expiresWhenRequirementIsLost ? nil : true
@@ -42,6 +44,7 @@ private struct TaskDefinition: Codable, Sendable {
     func apply(to request: inout TaskRequest) {
         request.earliestBegin = earliest.map(Timestamp.init(milliseconds:))
         request.requirements = ConditionNeeds(parsing: requirements) ?? ConditionNeeds()
+        request.prefers = prefers.flatMap { ConditionNeeds(parsing: $0) }
         request.repetition = repetition
         request.triggers = triggers ?? []
         request.expiresWhenRequirementIsLost = staysWhenRequirementIsLost != true

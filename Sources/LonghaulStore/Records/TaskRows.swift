@@ -69,6 +69,20 @@ struct TaskRows: ConnectionRows {
         return task
     }
 
+    /// Records a wake-up of a host, which is known, in place of a waiting one of its identifier.
+    func wake(_ host: String, _ wakeUp: WakeUp, now: Timestamp) throws {
+        let waiting = try pending(wakeUp.identifier ?? "", of: host, isWakeUp: true)
+        if let waiting { try delete(waiting.id) }
+        let (request, isUrgent, expiresAt, timing) = wakeUp.request(replacing: waiting, now: now)
+        try connection.run(
+            """
+            INSERT INTO task (host, identifier, kind, definition, payload, urgent, expiresAt, \
+            submittedAt, eligibility, readyAt, dueAt, mayBeginAt, writtenAt, waivesAt) \
+            VALUES (?1, ?2, 2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?7, ?7, ?10)
+            """, host, request.identifier, request.definition, wakeUp.payload, isUrgent,
+            expiresAt, now, request.eligibility.eligibility.bits, timing.dueAt, timing.waivesAt)
+    }
+
     /// Writes what the plan has changed.
     func write(_ task: StoredTask, now: Timestamp) throws {
         try write(task.timing, of: task.id, now: now)

@@ -1,4 +1,4 @@
-/// The third schema: bundles, and signed downloads.
+/// The third schema: bundles, watched folders, pushes, notices, and signed downloads.
 enum Version3 {
     static let statements: [String] =
         (tables + indexes + [s3Access]).map(Migration.withoutComments)
@@ -17,6 +17,40 @@ enum Version3 {
         -- Transfers with the same number have one notice when all have ended: the id of the first
         -- one that was recorded with them. NULL = there is no notice.
         ALTER TABLE transfer ADD COLUMN notice INTEGER
+        """,
+        """
+        -- SHA-256 of the secret that wakes the host from elsewhere; NULL = none does.
+        ALTER TABLE host ADD COLUMN token TEXT
+        """,
+        """
+        -- When the host may have all its launches for plain wake-ups again; NULL = it may.
+        ALTER TABLE host ADD COLUMN wakeUpsFullAt INTEGER
+        """,
+        """
+        CREATE TABLE subscription (
+          -- Another number each time that it is made.
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- host.name of the host that its events wake.
+          host TEXT NOT NULL,
+          -- URL of the stream.
+          url TEXT NOT NULL,
+          -- File with header fields; NULL = none.
+          headersFrom TEXT,
+          -- 1 = its wake-ups are urgent.
+          urgent INTEGER NOT NULL,
+          -- The place after the last event; NULL = the stream has told none. The engine's, as the
+          -- rest.
+          lastID TEXT,
+          -- When the connection was made; NULL = there is none.
+          connectedAt INTEGER,
+          -- Attempts in a row that failed.
+          failures INTEGER NOT NULL DEFAULT 0,
+          -- No attempt before this moment.
+          retryAt INTEGER,
+          -- JSON of the last failure; NULL = the last attempt succeeded.
+          error TEXT,
+          UNIQUE (host, url)
+        ) STRICT
         """,
         """
         CREATE TABLE bundle (
@@ -129,6 +163,26 @@ enum Version3 {
           pid INTEGER NOT NULL,
           -- Start time of the process.
           pidStart INTEGER NOT NULL
+        ) STRICT
+        """,
+        """
+        CREATE TABLE folder (
+          -- Number by which the engine knows the folder.
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- Its name. Its session is folder:NAME.
+          name TEXT NOT NULL UNIQUE,
+          -- JSON of FolderSettings, credentials included.
+          settings TEXT NOT NULL,
+          -- Clients write it.
+          paused INTEGER NOT NULL DEFAULT 0,
+          -- How many scans clients and engines have asked for.
+          scansAsked INTEGER NOT NULL DEFAULT 1,
+          -- Which of them are done. The engine writes it.
+          scansDone INTEGER NOT NULL DEFAULT 0,
+          -- Transfers of the session up to this one were recorded for other settings.
+          since INTEGER NOT NULL,
+          -- JSON of FolderFindings. The engine writes it.
+          findings TEXT NOT NULL
         ) STRICT
         """,
     ]

@@ -16,6 +16,8 @@ package struct TaskFacts: Sendable {
         snapshot.world = try SettingRows(connection).value(of: Self.world).flatMap {
             StoredJSON.decode(WorldFacts.self, $0)
         }
+        snapshot.hasSubscriptions =
+            try connection.value("SELECT EXISTS (SELECT 1 FROM subscription)") ?? false
         let sessions = try HostRows(connection).waitingSessions()
         if snapshot.tasks.isEmpty, sessions.isEmpty, !ofAllHosts { return }
         for host in try HostRows(connection).all() { hosts[host.name] = host }
@@ -65,6 +67,7 @@ extension HostFacts {
         failures = host.failures
         retryAt = host.retryAt
         urgencyLostUntil = host.urgencyLostUntil
+        wakeUpBudget = host.wakeUpBudget
     }
 }
 

@@ -234,27 +234,7 @@ package struct TaskRequests {
         try store.write(.durable) { connection in
             guard let known = try HostRows(connection).find(host) else { throw noSuchHost(host) }
             try known.checkIsNoJob()
-            let rows = TaskRows(connection)
-            let identifier = wakeUp.identifier ?? ""
-            let waiting = try rows.pending(identifier, of: host, isWakeUp: true)
-            if let waiting { try rows.delete(waiting.id) }
-            let isUrgent = wakeUp.isUrgent || waiting?.isUrgent ?? false
-            var dueAt = now
-            if !isUrgent {
-                dueAt = min(
-                    waiting?.timing.dueAt ?? .distantFuture, now + Limits.wakeUpMergeSeconds)
-                // Handed over before it expires.
-                let latest = wakeUp.expiresAt.map { $0 + -Limits.wakeUpMergeSeconds }
-                dueAt = max(now, min(dueAt, latest ?? dueAt))
-            }
-            let request = TaskRequest(identifier: identifier)
-            try connection.run(
-                """
-                INSERT INTO task (host, identifier, kind, definition, payload, urgent, expiresAt, \
-                submittedAt, eligibility, readyAt, dueAt, mayBeginAt, writtenAt) \
-                VALUES (?1, ?2, 2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?7, ?7)
-                """, host, identifier, request.definition, wakeUp.payload, isUrgent,
-                wakeUp.expiresAt, now, request.eligibility.eligibility.bits, dueAt)
+            try TaskRows(connection).wake(host, wakeUp, now: now)
         }
     }
 

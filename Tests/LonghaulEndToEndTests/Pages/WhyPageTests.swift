@@ -28,8 +28,9 @@ import Testing
         let shown = try Self.page.answers(to: "longhaul why").filter { $0.hasPrefix("{") }
             .map { try JSONValue($0) }
         let reasons = shown.flatMap { $0["waitingFor"].items }.compactMap { $0["reason"].string }
-        // These two are of background tasks alone.
-        let all = Set(WaitReason.Reason.allCases).subtracting([.host, .trigger, .transfers])
+        // These are of background tasks alone.
+        let all = Set(WaitReason.Reason.allCases)
+            .subtracting([.host, .trigger, .transfers, .budget])
         #expect(Set(reasons) == Set(all.map(\.rawValue)))
         for wait in shown {
             #expect(wait.keys == ["id", "state", "waitingFor", "error", "forecast"])

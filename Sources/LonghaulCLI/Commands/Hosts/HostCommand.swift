@@ -15,6 +15,7 @@ struct HostCommand: ParsableCommand {
             """,
         subcommands: [
             HostAdd.self, HostList.self, HostShow.self, HostRemove.self, HostReset.self,
+            HostToken.self, HostSubscribe.self, HostUnsubscribe.self,
         ])
 }
 
@@ -174,6 +175,119 @@ struct HostReset: ConsoleCommand {
         let queue = try TransferQueue()
         try queue.reset(host: id)
         return try report(id, queue, start, on: console)
+    }
+}
+
+struct HostToken: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token",
+        abstract: "Print a new secret that wakes a host over HTTP, and allows nothing else.",
+        discussion: """
+            It is printed once, and the one before does not count any more. With it another \
+            machine sends a wake-up to `longhaul serve`:
+
+              longhaul host token com.example.feed
+              curl -H 'Authorization: Bearer SECRET' -d '{"identifier":"mail"}' \
+            http://nas:6800/v1/hosts/com.example.feed/wake
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
+            """)
+
+    @Argument(help: "The host's name.")
+    var id: String
+
+    @Flag(help: "Print none: no secret wakes the host any more.")
+    var revoke = false
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        let queue = try TransferQueue()
+        let token = revoke ? nil : try HostPushes(queue).makeToken(host: id)
+        if revoke { try HostPushes(queue).revokeToken(host: id) }
+        if console.isJSON {
+            try console.line { json in
+                json.object {
+                    $0.field("id", id)
+                    $0.field("token", token)
+                }
+            }
+        } else if let token {
+            try console.line(token)
+        }
+        return .done
+    }
+}
+
+struct HostSubscribe: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "subscribe",
+        abstract: "Subscribe a host to a stream, whose events wake it.",
+        discussion: """
+            The engine keeps a connection to a stream of Server-Sent Events, or of ntfy's JSON \
+            lines. Each event is a wake-up: its identifier is the name of the event, or the \
+            topic; its payload is the data, as JSON where it is JSON. A connection that ends is \
+            made again and goes on after the last event.
+
+              longhaul host subscribe com.example.feed https://ntfy.sh/mytopic/json
+              longhaul host subscribe com.example.feed https://example.com/events --urgent
+
+            \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
+            """)
+
+    @Argument(help: "The host's name.")
+    var id: String
+
+    @Argument(help: "URL of the stream, http or https.")
+    var url: String
+
+    @Option(
+        name: .customLong("header-from"),
+        help: ArgumentHelp(
+            "Header fields from this file, read at each connection and never stored.",
+            valueName: "file"), completion: .file())
+    var headersFrom: String?
+
+    @Flag(help: "Its wake-ups are urgent.")
+    var urgent = false
+
+    @OptionGroup var start: StartOptions
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        _ = try start.isWanted()
+        let file = try headersFrom.map { try InputContext.current().absolute($0) }
+        let queue = try TransferQueue()
+        try HostPushes(queue).subscribe(host: id, to: url, headersFrom: file, isUrgent: urgent)
+        start.start(queue, on: console)
+        return try report(id, queue, start, on: console)
+    }
+}
+
+struct HostUnsubscribe: ConsoleCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unsubscribe",
+        abstract: "Unsubscribe a host from a stream, or from all.",
+        discussion: ExitStatus.help([.done, .noSuchTransfer, .usage, .storeUnavailable]))
+
+    @Argument(help: "The host's name.")
+    var id: String
+
+    @Argument(help: "URL of the stream (default: all of the host).")
+    var url: String?
+
+    @OptionGroup var output: OutputOptions
+
+    func perform(on console: Console) throws -> ExitStatus {
+        if try HostPushes(TransferQueue()).unsubscribe(host: id, from: url) == 0 {
+            throw LonghaulError(
+                .noSuchHost,
+                "the host \(TerminalText.shown(id)) has no such subscription;"
+                    + " `host show` lists them"
+            )
+        }
+        try console.removed(id)
+        return .done
     }
 }
 

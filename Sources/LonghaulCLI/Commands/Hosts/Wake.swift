@@ -6,9 +6,13 @@ struct Wake: ConsoleCommand {
         commandName: "wake",
         abstract: "Send a host a message, like a push notification.",
         discussion: """
-            It is handed over within seconds. Until then wake-ups of one identifier are merged, \
-            and the newest payload counts. An urgent one is handed over at once, also to a host \
-            that is delayed after failures; an unhandled one comes again, no longer urgent.
+            It is handed over within seconds if the machine has external power and does not save \
+            power, or after a day. A host has \(Limits.wakeUpsAtOnce) launches for wake-ups at once, \
+            and then one in 20 minutes. Until then wake-ups of one identifier are merged, and the \
+            newest payload counts.
+
+            An urgent one is handed over at once, also to a host that is delayed after failures, \
+            and takes waiting ones along; an unhandled one comes again, no longer urgent.
 
               longhaul wake com.example.feed --payload '{"channel":7}'
               longhaul wake com.example.feed --identifier mail --urgent
@@ -26,13 +30,16 @@ struct Wake: ConsoleCommand {
     @Option(help: ArgumentHelp("Your own JSON, handed to the host.", valueName: "json"))
     var payload: String?
 
-    @Flag(help: "Deliver it at once, even during the host's back-off.")
+    @Flag(help: "Deliver it at once, even on battery and during the host's back-off.")
     var urgent = false
 
     @Option(
         help: ArgumentHelp(
-            "Drop it if it was not delivered within this time.", valueName: "duration"))
+            "Drop it if it was not delivered within this time; 0: now or never.",
+            valueName: "duration"))
     var expires: String?
+
+    @OptionGroup var conditions: FieldOptions<WakeUpFields>
 
     @OptionGroup var start: StartOptions
     @OptionGroup var output: OutputOptions
@@ -41,10 +48,13 @@ struct Wake: ConsoleCommand {
         var wakeUp = WakeUp(identifier: identifier, isUrgent: urgent)
         if let payload { wakeUp.payload = try OptionText.json(payload, "--payload") }
         if let expires {
-            let seconds = try OptionText.duration(expires, "--expires")
-            if seconds <= 0 { throw .usage("--expires: it would be dropped at once") }
+            let seconds = expires == "0" ? 0 : try OptionText.duration(expires, "--expires")
             wakeUp.expiresAt = context.now + seconds
         }
+        var said = TransferRequest.blank
+        try conditions.apply(to: &said, context)
+        wakeUp.requires = said.schedule.requires
+        wakeUp.prefers = said.schedule.prefers
         return wakeUp
     }
 

@@ -125,7 +125,7 @@ final class PathWatches {
 
     private func read(_ trigger: TaskTrigger, _ now: Moment) {
         guard var place = places[trigger] else { return }
-        let root = resolved(place.path)
+        let root = PathParts.resolved(place.path)
         var found: [String: lh_file] = [:]
         var facts = lh_file()
         if lh_look(AT_FDCWD, root, &facts) == 0 {
@@ -159,7 +159,7 @@ final class PathWatches {
     /// Entries whose time is over are complete, or begin again where a program still writes.
     private func settle(_ trigger: TaskTrigger, _ now: Instant) {
         guard var place = places[trigger] else { return }
-        let root = resolved(place.path)
+        let root = PathParts.resolved(place.path)
         for (name, entry) in place.seen where !entry.isComplete && entry.settlesAt <= now {
             let path = name == "." ? root : "\(root)/\(name)"
             var facts = lh_file()
@@ -168,7 +168,7 @@ final class PathWatches {
                 continue
             }
             // The kernel tells of a change when the writer closes the file.
-            if facts.stamp != entry.stamp || entry.isRegular && hasWriter(path) {
+            if facts.stamp != entry.stamp || entry.isRegular && FileInspection.hasWriter(path) {
                 place.seen[name]?.stamp = facts.stamp
                 place.seen[name]?.changedAt = Timestamp(milliseconds: facts.touched)
                 place.seen[name]?.settlesAt = now + max(place.settle, pathPauseSeconds)
@@ -177,19 +177,6 @@ final class PathWatches {
             }
         }
         places[trigger] = place
-    }
-
-    private func hasWriter(_ path: String) -> Bool {
-        let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
-        guard number >= 0 else { return false }
-        let file = Descriptor(owning: number)
-        return lh_has_writer(file.number) == 1
-    }
-
-    private func resolved(_ path: String) -> String {
-        guard let found = realpath(path, nil) else { return path }
-        defer { free(found) }
-        return String(cString: found)
     }
 
     // MARK: - Watching
@@ -202,7 +189,7 @@ final class PathWatches {
         var all: [Int32: Set<String>?] = [:]
         isRemote = false
         for place in places.values {
-            var path = resolved(place.path)
+            var path = PathParts.resolved(place.path)
             let own = inotify_add_watch(notices.number, path, events | UInt32(IN_ONLYDIR))
             if own >= 0 { all[own] = .some(nil) }
             isRemote = isRemote || own >= 0 && lh_is_remote(path) == 1
