@@ -33,7 +33,10 @@ extension Notice {
         case .needsInput(let transfer): self.init(transfer, .input)
         case .batch(let id, let ends, let failure):
             self.init(batch: "\(id)", nil, ends, failure: failure)
-        case .session(let name, let ends):
+        case .session(let session, let ends):
+            let prefix = String.session(ofFolder: "")
+            let name =
+                session.hasPrefix(prefix) ? String(session.dropFirst(prefix.count)) : session
             self.init(batch: name, name, ends, failure: nil)
         case .bundle(let bundle, let isFailed):
             self.init(isFailed ? .failed : .completed, id: bundle.name, name: bundle.name)
