@@ -275,6 +275,7 @@ import Testing
         wanted.options.retries = 2
         wanted.options.stallTimeout = 30
         wanted.options.spread = 90
+        wanted.options.notifies = true
         wanted.schedule.windows = TimeWindows(parsing: "22:00-06:00;Sat,Sun")
         #expect(try all(input(line)) == [wanted])
     }

@@ -136,6 +136,7 @@ import Testing
         schedule.prefers = ConditionNeeds(idle: true)
         schedule.isDiscretionary = true
         schedule.daily = DailyMoment(minutes: [90, 600])
+        schedule.calendar = CalendarMoments(parsing: "monthly")
         schedule.retries = 4
         schedule.deadline = now + 3600
         schedule.after = [TransferID(rawValue: 1), TransferID(rawValue: 2)]
@@ -147,6 +148,7 @@ import Testing
         settings.maxSeconds = 60
         settings.inhibitsSleep = .onPower
         settings.notifies = true
+        settings.slot = JobSlot(rawValue: "disk=2")
         let job = JobRecord(
             name: "backup", argv: ["/bin/sync", "token=secret"], settings: settings,
             request: request, state: .waiting, waitingFor: waits,

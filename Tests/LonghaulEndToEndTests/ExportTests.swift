@@ -42,7 +42,11 @@ import Testing
             home, "job", "add", "backup", "--at", "02:30,14:00", "--days", "Mon-Fri", "--require",
             "power,battery=40", "--env", "REPO=/srv/a b", "--env", "REPO_TOKEN=x", "--max-time",
             "2h", "--grace", "5s", "--nice", "5", "--directory", "/tmp", "--", "ls", "-l")
-        try await run(home, "job", "once", "--name", "unpack", "--after", "2", "--", "ls")
+        try await run(
+            home, "job", "once", "--name", "unpack", "--after", "2", "--slot", "disk=2", "--", "ls")
+        try await run(
+            home, "job", "add", "monthly", "--calendar", "Mon *-*-01..07 03:00", "--",
+            "ls")
         let exported = try await home.run("export")
         #expect(exported.status == 0)
         #expect(exported.errors == "longhaul: job backup: left out: REPO_TOKEN\n")
@@ -53,7 +57,7 @@ import Testing
         #expect(
             lines == [
                 "host album", "session photos", "transfer 2 (was 1)", "transfer 3 (was 2)",
-                "job backup", "job unpack",
+                "job backup", "job monthly", "job unpack",
             ])
         var moved = try await rows(other, "list")
         moved.removeLast()
@@ -64,7 +68,7 @@ import Testing
         moved[0]["options"] = nil
         before[0]["options"] = nil
         #expect(moved[0] == before[0])
-        for name in ["backup", "unpack"] {
+        for name in ["backup", "monthly", "unpack"] {
             var (old, new) = (
                 try await rows(home, "job", "show", name)[0],
                 try await rows(other, "job", "show", name)[0]

@@ -34,7 +34,7 @@ final class JobHome: Sendable {
                 + ["--", "sh", "-c", noted])
     }
 
-    private func run(_ arguments: [String]) async throws {
+    func run(_ arguments: [String]) async throws {
         let result = try await home.start(arguments).wait()
         #expect(result.status == 0, "\(arguments): \(result.errors)")
     }

@@ -86,6 +86,26 @@ import Testing
         }
     }
 
+    /// The zone among the words counts, else that of the caller.
+    @Test func aCalendarSaysTheMoments() async throws {
+        let jobs = try zone("Asia/Tokyo")
+        try await jobs.add("j", "--no-start", "--calendar", "Mon *-*-01..07 03:00", body: ":")
+        try await jobs.add("k", "--no-start", "--calendar", "2100-01-01 UTC", body: ":")
+        let job = try await jobs.job("j")
+        #expect(job["calendar"] == "Mon *-*-01..07 03:00" && job["timeZone"] == "Asia/Tokyo")
+        let wait = try #require(
+            job["waitingFor"].items.first { $0["reason"] == "earliestBegin" })
+        #expect(wait["required"].string?.contains("T18:00:") == true)
+        #expect(
+            try await jobs.job("k")["waitingFor"][0]["required"] == "2100-01-01T00:00:00.000Z")
+        for bad in ["Mon Tue 10:00 x", "10:00 Mars/Phobos", "2020-01-01", "*-02-30", "*:61"] {
+            try await jobs.run(
+                "job", "add", "l", "--no-start", "--calendar", bad, "--", "true", status: 64)
+        }
+        let both = ["job", "add", "l", "--calendar", "daily", "--every", "1d", "--", "true"]
+        #expect(try await jobs.home.start(both).wait().status == 64)
+    }
+
     /// A run that was stopped comes again when power has been there for five seconds.
     @Test func powerThatComesAndGoesStartsNothing() async throws {
         let jobs = try JobHome()

@@ -46,9 +46,18 @@ private func calendar(_ text: String) throws {
         try checkRoundTrip(windows, TimeWindows(stored: windows.stored))
     }
     if let daily = DailyMoment(parsing: lines[0]) {
-        let (last, next) = (daily.last(upTo: now, time), daily.next(after: now, time))
-        try check(last <= now && now < next, "\(last), \(now), \(next)")
+        let next = daily.next(after: now, time)
+        try check(now < next, "\(next) is not after \(now)")
     }
+    if let moments = CalendarMoments(parsing: lines[0]) {
+        try checkRoundTrip(moments, CalendarMoments(parsing: moments.description))
+        if let next = moments.next(after: now, time) {
+            try check(now < next, "\(next) is not after \(now)")
+            let again = moments.next(after: next + -0.001, time)
+            try check(again == next, "\(next) is no moment")
+        }
+    }
+    _ = JobSlot(rawValue: lines[0])
     if let days = Weekdays(parsing: lines[0]) {
         try checkRoundTrip(days, Weekdays(parsing: days.description))
     }

@@ -134,8 +134,17 @@ import Testing
         #expect(try again.json["every"] == 86_400 && again.json["nice"] == 5)
         let changed = try send("PUT", #"{"argv":["/bin/echo"],"at":"02:30","days":"Mon-Fri"}"#)
         #expect(try changed.json["every"] == .null && changed.json["days"] == "Mon-Fri")
+        let monthly = try send(
+            "PUT", #"{"argv":["/bin/echo"],"calendar":"monthly","slot":"disk=2"}"#)
+        #expect(try monthly.json["calendar"] == "monthly" && monthly.json["slot"] == "disk=2")
+        #expect(try send("PUT", monthly.body).json["slot"] == "disk=2")
+        let free = try send("PUT", #"{"argv":["/bin/echo"],"at":"02:30","slot":null}"#)
+        #expect(try free.json["calendar"] == .null && free.json["slot"] == .null)
         for bad in [
             "{}", #"{"argv":[]}"#, #"{"argv":["no-such-program-here"]}"#,
+            #"{"argv":["/bin/echo"],"calendar":"daily","at":"02:30"}"#,
+            #"{"argv":["/bin/echo"],"calendar":"sometimes"}"#,
+            #"{"argv":["/bin/echo"],"slot":"a b"}"#,
             #"{"argv":["/bin/echo"],"every":"1d","at":"02:30"}"#,
             #"{"argv":["/bin/echo"],"nice":20}"#, #"{"argv":["/bin/echo"],"odd":1}"#,
             #"{"argv":["/bin/echo"],"whenLost":"maybe"}"#,

@@ -27,6 +27,7 @@ package struct JobInput: Sendable {
         var tolerance: String?
         var times: [String] = []
         var days: String?
+        var calendar: String?
         var deadline: String?
         var events: [String] = []
         var settle: String?
@@ -54,7 +55,10 @@ package struct JobInput: Sendable {
             var scanner = JSONScanner(json)
             try scanner.object { key, scanner in
                 if Self.shown.contains(key) { return try scanner.skip() }
-                if scanner.null() { return }
+                if scanner.null() {
+                    if key == "slot" { input.settings.slot = nil }
+                    return
+                }
                 if try input.readSetting(key, &scanner, context) { return }
                 if try input.readSchedule(key, &scanner, &texts, context) { return }
                 throw LonghaulError.usage("'\(TerminalText.shown(key))' is no key of a job")
@@ -88,6 +92,7 @@ package struct JobInput: Sendable {
         case "inhibitSleep":
             settings.inhibitsSleep = try scanner.word(key)
         case "notify": settings.notifies = try scanner.bool()
+        case "slot": settings.slot = try OptionText.slot(try scanner.string(), key)
         default: return false
         }
         return true
@@ -102,6 +107,7 @@ package struct JobInput: Sendable {
         case "tolerance": texts.tolerance = try scanner.durationText()
         case "at": texts.times = try scanner.texts()
         case "days": texts.days = try scanner.string()
+        case "calendar": texts.calendar = try scanner.string()
         case "on":
             texts.events = try scanner.texts()
         case "settle": texts.settle = try scanner.durationText()
@@ -142,10 +148,12 @@ package struct JobInput: Sendable {
             request.triggers = try OptionText.triggers(
                 texts.events, settle: texts.settle, prefix: "")
         }
-        if [texts.every != nil, !texts.times.isEmpty, !request.triggers.isEmpty]
-            .count(where: { $0 }) > 1
-        {
-            throw .usage("every, at and on exclude each other")
+        let whens = [
+            texts.every != nil, !texts.times.isEmpty, texts.calendar != nil,
+            !request.triggers.isEmpty,
+        ]
+        if whens.count(where: { $0 }) > 1 {
+            throw .usage("every, at, calendar and on exclude each other")
         }
         if let every = texts.every {
             request.repetition = try OptionText.repetition(
@@ -154,6 +162,9 @@ package struct JobInput: Sendable {
         if !texts.times.isEmpty {
             request.job?.daily = try OptionText.daily(
                 texts.times.joined(separator: ","), days: texts.days, prefix: "")
+        }
+        if let calendar = texts.calendar {
+            request.job?.calendar = try OptionText.calendar(calendar, "calendar")
         }
         guard let deadline = texts.deadline else { return }
         let begin = max(request.earliestBegin ?? context.now, context.now)
@@ -269,6 +280,26 @@ extension OptionText {
             throw .usage("\(prefix)settle is a part of \(prefix)on path=PATH")
         }
         return triggers
+    }
+
+    package static func slot(_ text: String, _ name: String) throws(LonghaulError) -> JobSlot {
+        if let slot = JobSlot(rawValue: text) { return slot }
+        throw bad(
+            TerminalText.shown(text), name,
+            "a slot is NAME or NAME=N; a name has letters, digits, '.', '_' and '-'")
+    }
+
+    /// Moments of a calendar. Its zone is one that this machine knows.
+    package static func calendar(
+        _ text: String, _ name: String
+    ) throws(LonghaulError) -> CalendarMoments {
+        guard let calendar = CalendarMoments(parsing: text) else {
+            throw bad(
+                TerminalText.shown(text), name,
+                "it is DAYS YEAR-MONTH-DAY HOUR:MINUTE, as Mon *-*-01..07 03:00, or monthly")
+        }
+        if let zone = calendar.zone { _ = try ZoneFiles.checked(zone, name) }
+        return calendar
     }
 
     /// The values of `at` and `days`.

@@ -114,6 +114,7 @@ extension JobRecord {
         json.field("tolerance", ExportedText.duration(request?.repetition?.slack))
         json.field("at", schedule?.daily?.times)
         json.field("days", schedule?.daily.map { $0.days.description })
+        json.field("calendar", schedule?.calendar?.description)
         json.field("on", (request?.triggers ?? []).map(\.rawValue))
         json.field("earliest", request?.earliestBegin)
         json.field("window", schedule?.windows?.description)
@@ -132,6 +133,7 @@ extension JobRecord {
         json.field("maxTime", ExportedText.duration(settings.maxSeconds))
         json.field("inhibitSleep", settings.inhibitsSleep.rawValue)
         json.field("notify", settings.notifies)
+        json.field("slot", settings.slot?.rawValue)
         json.field("env", variables.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })
     }
 }

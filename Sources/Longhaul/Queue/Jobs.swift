@@ -29,8 +29,12 @@ package struct Jobs: Sendable {
         var request = request
         request.identifier = name ?? "job"
         try HostSettings(argv: argv).check(as: request.identifier)
-        if request.job?.daily != nil || request.job?.windows != nil {
+        if request.job?.hasMoments ?? false || request.job?.windows != nil {
             request.job?.timeZone = try ZoneFiles.ofCaller()
+        }
+        let begin = max(queue.now, request.earliestBegin ?? queue.now)
+        if let calendar = request.job?.calendar, calendar.next(after: begin, time) == nil {
+            throw .usage("the calendar '\(calendar)' has no moment that is still to come")
         }
         if let defect = request.defect { throw LonghaulError(.invalidRequest, defect) }
         let name = try store.jobs.add(

@@ -92,6 +92,12 @@ struct JobRunOptions: ParsableArguments {
             valueName: "off|on|on-power"))
     var inhibitSleep: SleepInhibition = .off
 
+    @Option(
+        help: ArgumentHelp(
+            "Run beside no other job of this slot; beside fewer than N with NAME=N.",
+            valueName: "name"))
+    var slot: String?
+
     @Flag(help: "Show a notification on the desktop when a run fails.")
     var notify = false
 
@@ -125,6 +131,7 @@ struct JobRunOptions: ParsableArguments {
         }
         settings.inhibitsSleep = inhibitSleep
         settings.notifies = notify
+        if let slot { settings.slot = try OptionText.slot(slot, "--slot") }
         return settings
     }
 

@@ -73,6 +73,7 @@ struct WaitText {
         case .input: "an answer from its host"
         case .host: "its host"
         case .budget: "its host's budget"
+        case .slot: "slot " + (wait.required ?? "")
         case .trigger: "a change of the machine"
         case .transfers: wait.required.map { "transfers " + $0 } ?? "transfers"
         default: wait.reason.condition ?? wait.reason.rawValue

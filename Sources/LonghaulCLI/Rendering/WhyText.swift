@@ -69,6 +69,10 @@ struct WhyText {
             return [
                 [required.map { "needs \($0)" }, current].compactMap { $0 }.joined(separator: ": ")
             ]
+        case .slot:
+            return [
+                "needs a place in the slot \(required ?? "")" + (current.map { ": \($0)" } ?? "")
+            ]
         case .network where wait.networks != nil:
             let isOn = current != "offline" && current != "unknown"
             let now = current.map { "; " + (isOn ? "on \($0)" : $0) }

@@ -41,6 +41,8 @@ package struct TaskPlan: Sendable {
     /// The hosts, with their tasks that may begin now.
     package private(set) var hosts: [String: HostFacts]
     package private(set) var outlook = Outlook()
+    /// Jobs that would begin now if their slots had a place.
+    private var slotWaits: [String: WaitReason] = [:]
 
     private let snapshot: TaskSnapshot
     private let conditions: ConditionSnapshot
@@ -310,13 +312,16 @@ package struct TaskPlan: Sendable {
         let plan = LaunchPolicy.plan(order.compactMap { hosts[$0] }, now: now)
         if let at = plan.next { wake(at: at) }
         var placesLeft = snapshot.placesForTasks
+        var slots = SlotUse(hosts.values)
         starts = plan.due.filter { due in
             // A run that a client asks for needs no place: it may be there to end others.
-            if due.session != nil || due.tasks.contains(where: \.isUrgent) { return true }
+            let needsPlace = due.session == nil && !due.tasks.contains(where: \.isUrgent)
             // The others are decided about when a launch has ended.
-            placesLeft -= 1
-            return placesLeft >= 0
+            guard !needsPlace || placesLeft > 0, slots.admit(hosts[due.host]) else { return false }
+            if needsPlace { placesLeft -= 1 }
+            return true
         }
+        slotWaits = slots.waits
     }
 
     private func isUrgent(_ task: StoredTask) -> Bool {
@@ -404,6 +409,7 @@ extension TaskPlan {
                     nextCheck: end))
         }
         if let reason = hostReason(of: task) { reasons.append(reason) }
+        if let reason = slotWaits[task.host] { reasons.append(reason) }
         // Asked for by a client, it begins all the same.
         if reasons.isEmpty, snapshot.placesForTasks <= 0, !isUrgent(task), !task.isSimulated {
             reasons.append(

@@ -15,6 +15,8 @@ package struct HostFacts: Hashable, Sendable {
     /// Urgent wake-ups wait like others until then.
     package var urgencyLostUntil: Timestamp?
     package var wakeUpBudget = WakeUpBudget()
+    /// The slot of a job.
+    package var slot: JobSlot?
     /// Sessions of the host that have something for it.
     package var sessions: [WaitingSession] = []
     /// Tasks and wake-ups of the host that may begin now.

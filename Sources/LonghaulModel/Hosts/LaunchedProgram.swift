@@ -59,6 +59,8 @@ package struct JobSettings: Hashable, Codable, Sendable {
     package var inhibitsSleep = SleepInhibition.off
     /// A notification on the desktop says that a run has failed.
     package var notifies = false
+    /// Jobs with the same slot share its places; `nil` = the job has none.
+    package var slot: JobSlot?
 
     package init(directory: String, environment: [String: String]) {
         self.directory = directory
@@ -72,4 +74,34 @@ package enum SleepInhibition: String, Codable, Sendable, CaseIterable {
     case on
     /// While there is external power.
     case onPower = "on-power"
+}
+
+/// A name that jobs share, and how many of them may run together: `build`, `build=2`. The text is
+/// stored and printed.
+package struct JobSlot: RawRepresentable, Hashable, Codable, Sendable {
+    package var name: String
+    /// One and more.
+    package var places: Int
+
+    private static let placesMaximum = 999
+    private static let nameBytes = 100
+
+    package init?(rawValue: String) {
+        let parts = rawValue.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        name = String(parts[0])
+        places = 1
+        if parts.count > 1 {
+            guard let number = Int(parts[1]), (1...Self.placesMaximum).contains(number) else {
+                return nil
+            }
+            places = number
+        }
+        let isName = name.utf8.allSatisfy { byte in
+            UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
+                || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || "._-".utf8.contains(byte)
+        }
+        guard isName, (1...Self.nameBytes).contains(name.utf8.count) else { return nil }
+    }
+
+    package var rawValue: String { places == 1 ? name : "\(name)=\(places)" }
 }

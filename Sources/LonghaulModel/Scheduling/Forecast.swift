@@ -201,7 +201,7 @@ extension WaitReason.Reason {
         case .saver: .condition("no power saving")
         case .mounted: .condition("a mounted file system")
         case .backoff, .originCooldown, .storage, .budget: .pause
-        case .concurrency, .originLimit, .engine: .turn
+        case .concurrency, .originLimit, .slot, .engine: .turn
         case .input, .host, .trigger, .transfers: .event
         }
     }

@@ -46,16 +46,6 @@ package struct DailyMoment: Hashable, Sendable {
         return next.min() ?? now + 86_400
     }
 
-    /// The last of its moments that is not later than `now`.
-    package func last(upTo now: Timestamp, _ time: LocalTime) -> Timestamp {
-        let time = time.inZone(timeZone)
-        let days = LocalTime.week(around: time.day(of: now)).filter(days.contains(day:))
-        let last = minutes.compactMap { minute in
-            days.reversed().lazy.map { time.first(day: $0, minute: minute) }.first { $0 <= now }
-        }
-        return last.max() ?? now + -86_400
-    }
-
     /// `02:30,14:30`
     package var times: String { minutes.map(TimeWindow.text).joined(separator: ",") }
 }

@@ -9,6 +9,8 @@ package struct JobSchedule: Hashable, Sendable {
     package var isDiscretionary = false
     /// The times of day of its runs; `nil` = it does not repeat daily.
     package var daily: DailyMoment?
+    /// The moments of its runs by a calendar; `nil` = it has none. Excludes ``daily``.
+    package var calendar: CalendarMoments?
     /// The number of retries of a due run after a failure; `nil` = without end.
     package var retries: Int?
     /// No run begins from this moment on; `nil` = the job has no deadline.
@@ -20,11 +22,29 @@ package struct JobSchedule: Hashable, Sendable {
 
     /// The zone of its windows and times of day, see ``TimeWindows/timeZone``.
     package var timeZone: String? {
-        get { daily?.timeZone ?? windows?.timeZone }
+        get { daily?.timeZone ?? calendar?.timeZone ?? windows?.timeZone }
         set {
             daily?.timeZone = newValue
+            calendar?.timeZone = newValue
             windows?.timeZone = newValue
         }
+    }
+
+    /// Its runs are due when the clock on the wall shows certain times.
+    package var hasMoments: Bool { daily != nil || calendar != nil }
+
+    /// The first of these moments that is later than `now`; `nil` = there is none.
+    package func nextMoment(after now: Timestamp, _ time: LocalTime) -> Timestamp? {
+        daily?.next(after: now, time) ?? calendar?.next(after: now, time)
+    }
+
+    package func isMoment(_ moment: Timestamp, _ time: LocalTime) -> Bool {
+        nextMoment(after: moment + -0.001, time) == moment
+    }
+
+    /// The moment is the last one until now.
+    package func isMissed(_ moment: Timestamp, now: Timestamp, _ time: LocalTime) -> Bool {
+        isMoment(moment, time) && nextMoment(after: moment, time).map { $0 > now } ?? true
     }
 
     /// The place of a failure within one due run: 1 for its first attempt. 0 = none failed.

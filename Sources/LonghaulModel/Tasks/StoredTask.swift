@@ -112,7 +112,8 @@ extension TaskTiming {
         self = task.timing
         follow(
             task.writtenAt, earliest: task.request.earliestBegin,
-            isDaily: task.request.job?.daily != nil, now: now)
+            isDaily: task.request.job?.daily != nil,
+            hasCalendar: task.request.job?.calendar != nil, now: now)
     }
 }
 

@@ -167,7 +167,9 @@ public struct TaskRequest: Hashable, Sendable {
         if let defect = triggers.lazy.compactMap(\.defect).first { return defect }
         if let repetition {
             if isStanding { return "a task repeats or has triggers, not both" }
-            if job?.daily != nil { return "a job repeats after an interval or at a time of day" }
+            if job?.hasMoments ?? false {
+                return "a job repeats after an interval or at a time of day"
+            }
             guard (1...Limits.taskIntervalMaximumSeconds).contains(repetition.interval) else {
                 return "an interval is 1s to 365d"
             }

@@ -38,12 +38,14 @@ extension TaskTiming {
             lastStart = replaced?.lastStart
             return
         }
-        if let daily = request.job?.daily {
+        if let job = request.job, job.hasMoments {
             // A run that was missed and waits is not lost by saying the same again.
-            let missed = daily.last(upTo: begin, time)
-            let isMissed = begin == now && replaced?.dueAt == missed
+            let missed = replaced.flatMap { old in
+                let isDue = begin == now && old.dueAt <= now
+                return isDue && job.isMissed(old.dueAt, now: now, time) ? old.dueAt : nil
+            }
             self.init(
-                dueAt: isMissed ? missed : daily.next(after: begin + -0.001, time))
+                dueAt: missed ?? job.nextMoment(after: begin + -0.001, time) ?? .distantFuture)
             lastStart = replaced?.lastStart
             waivesAt = request.preferencesEnd(due: dueAt)
             return
@@ -166,19 +168,23 @@ extension TaskTiming {
     /// A clock that was set back: what was written at a later moment than now was meant to last as
     /// long from now on. An earliest moment was asked for, and stays.
     ///
-    /// - Parameter isDaily: It is due at times of day.
+    /// - Parameters:
+    ///   - isDaily: It is due at times of day.
+    ///   - hasCalendar: It is due at moments of a calendar, which may be far away.
     package mutating func follow(
-        _ written: Timestamp, earliest: Timestamp? = nil, isDaily: Bool = false, now: Timestamp
+        _ written: Timestamp, earliest: Timestamp? = nil, isDaily: Bool = false,
+        hasCalendar: Bool = false, now: Timestamp
     ) {
         let jump = written - now
         guard jump > 0 else { return }
         lastStart = lastStart.map { $0 + -jump }
         window = window.map { $0 + -jump }
         guard dueAt < .distantFuture else { return }
-        if isDaily {
+        if isDaily || hasCalendar {
             // A time of day does not depend on the clock before; the run of a time that
             // comes once more has been.
-            if dueAt - now > Limits.dailyMaximumSeconds { dueAt = now }
+            let ahead = hasCalendar ? min(jump, dueAt - now) : dueAt - now
+            if ahead > Limits.dailyMaximumSeconds { dueAt = now }
             mayBeginAt = dueAt
             return
         }
@@ -195,11 +201,12 @@ extension TaskTiming {
     package mutating func followZone(
         of request: TaskRequest, now: Timestamp, _ time: LocalTime
     ) -> Bool {
-        guard let job = request.job, let daily = job.daily, dueAt > now, dueAt < .distantFuture,
+        guard let job = request.job, job.hasMoments, dueAt > now, dueAt < .distantFuture,
             deferrals == 0, failures == 0 || !job.isTriedAgain(afterFailures: failures),
-            daily.last(upTo: dueAt, time) != dueAt
+            !job.isMoment(dueAt, time)
         else { return false }
-        dueAt = daily.next(after: max(now, request.earliestBegin ?? now) + -0.001, time)
+        let begin = max(now, request.earliestBegin ?? now)
+        dueAt = job.nextMoment(after: begin + -0.001, time) ?? .distantFuture
         assert(dueAt > now + -1, "the run of a time that has passed is not due again")
         mayBeginAt = dueAt
         waivesAt = request.preferencesEnd(due: dueAt)
@@ -314,8 +321,9 @@ package enum TaskSettlement: Hashable, Sendable {
             next.moveOn(repetition, of: request, place: place, now: now)
             return .again(next)
         }
-        if let daily = job.daily {
-            next.dueAt = daily.next(after: now, time)
+        if job.hasMoments {
+            guard let due = job.nextMoment(after: now, time) else { return .done }
+            next.dueAt = due
             next.waivesAt = request.preferencesEnd(due: next.dueAt)
         } else if request.isStanding {
             next.dueAt = .distantFuture

@@ -266,6 +266,8 @@ public struct WaitReason: Hashable, Codable, Sendable {
         case host
         /// A standing request waits for the machine to change.
         case trigger
+        /// Other jobs of its slot run.
+        case slot
         /// A host has had its launches for plain wake-ups for now.
         case budget
         /// A transfer or a job waits for the end of transfers (``TransferOptions/after``).

@@ -114,6 +114,7 @@ let pageBase = #"""
       originCooldown: "its server to recover",
       concurrency: "its turn",
       originLimit: "a connection to its server",
+      slot: "another job of its slot to end",
       engine: "an engine",
       input: "an answer of its program",
       host: "its program",

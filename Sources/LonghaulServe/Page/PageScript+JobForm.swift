@@ -3,9 +3,10 @@ let pageJobForm = #"""
     function editJob(job) {
       const field = (name, label, value, placeholder, style = "") => el("label", { className: style }, el(
         "span", {}, label), el("input", { name, value: value ?? "", placeholder, autocomplete: "off" }));
-      const kinds = [["ask", "when asked"], ["every", "repeated"], ["at", "at times of day"], ["on",
-        "when the machine changes"]];
-      const present = !job ? "every" : job.every ? "every" : job.at ? "at" : job.on.length ? "on" : "ask";
+      const kinds = [["ask", "when asked"], ["every", "repeated"], ["at", "at times of day"], ["calendar",
+        "by a calendar"], ["on", "when the machine changes"]];
+      const present = !job ? "every" : job.every ? "every" : job.at ? "at" : job.calendar ? "calendar" :
+        job.on.length ? "on" : "ask";
       const kind = el("select", { name: "kind" }, ...kinds.map(([value, text]) => el("option", { value,
         selected: value === present }, text)));
       const part = (name, node) => { node.dataset.kind = name; return node; };
@@ -22,6 +23,7 @@ let pageJobForm = #"""
           "", "half of it")),
         part("at", field("at", "At", job && job.at ? [job.at].flat().join(",") : "", "02:30,14:30")), part("at",
           field("days", "On", job && job.days ? job.days : "", "Mon-Fri")),
+        part("calendar", field("calendar", "Moments", job ? job.calendar : "", "Mon *-*-01..07 03:00")),
         part("on", el("fieldset", { className: "full" }, el("legend", {}, "When"), ...triggers.map(name => el(
           "label", {}, el("input", { type: "checkbox", name: "on", value: name, "data-list": "",
             checked: job ? job.on.includes(name) : false }), name)))),

@@ -37,6 +37,7 @@ let pageJobs = #"""
       if (job.every) parts.push(job.every === 86400 ? "every day" : "every " + (job.every % 86400 ? span(job
         .every) : job.every / 86400 + " days"));
       if (job.at) parts.push("at " + [job.at].flat().join(", ") + (job.days ? " on " + job.days : ""));
+      if (job.calendar) parts.push("at " + job.calendar);
       if (job.on.length) parts.push("on " + job.on.join(", "));
       if (job.once) parts.push("once");
       if (job.window) parts.push("only at " + job.window);

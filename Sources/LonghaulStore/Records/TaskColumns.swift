@@ -62,6 +62,8 @@ private struct JobDefinition: Codable, Sendable {
     var minute: Int?
     var minutes: [Int]?
     var days: Int?
+    /// Moments as systemd.time(7) writes them.
+    var calendar: String?
     /// The zone of times of day and windows; `nil` = the machine's.
     var timeZone: String?
     var retries: Int?
@@ -75,6 +77,7 @@ private struct JobDefinition: Codable, Sendable {
         minutes = schedule.daily.flatMap { $0.minutes.count > 1 ? $0.minutes : nil }
         timeZone = schedule.timeZone
         days = schedule.daily?.days.bits
+        calendar = schedule.calendar?.description
         retries = schedule.retries
         after = schedule.after.isEmpty ? nil : schedule.after.map(\.rawValue)
     }
@@ -89,6 +92,7 @@ private struct JobDefinition: Codable, Sendable {
                 minutes: [minute] + (minutes ?? []),
                 days: days.flatMap(Weekdays.init(storedBits:)) ?? .all)
         }
+        schedule.calendar = calendar.flatMap { CalendarMoments(parsing: $0) }
         schedule.timeZone = timeZone
         schedule.retries = retries
         schedule.after = (after ?? []).map(TransferID.init(rawValue:))

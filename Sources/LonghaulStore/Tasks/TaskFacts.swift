@@ -21,7 +21,9 @@ package struct TaskFacts: Sendable {
         let sessions = try HostRows(connection).waitingSessions()
         if snapshot.tasks.isEmpty, sessions.isEmpty, !ofAllHosts { return }
         for host in try HostRows(connection).all() { hosts[host.name] = host }
-        let names = Set(snapshot.tasks.map(\.host)).union(sessions.map(\.host))
+        // A run whose request was withdrawn keeps its place in a slot.
+        let slotted = hosts.values.filter { $0.program.job?.slot != nil }.map(\.name)
+        let names = Set(snapshot.tasks.map(\.host)).union(sessions.map(\.host)).union(slotted)
         for name in ofAllHosts ? names.union(hosts.keys) : names {
             snapshot.hosts[name] = hosts[name].map { HostFacts($0) } ?? HostFacts(removed: name)
         }
@@ -68,6 +70,7 @@ extension HostFacts {
         retryAt = host.retryAt
         urgencyLostUntil = host.urgencyLostUntil
         wakeUpBudget = host.wakeUpBudget
+        slot = host.program.job?.slot
     }
 }
 

@@ -92,7 +92,6 @@ import Testing
         #expect(windows.phase(at: winter, time).until == (try moment("2026-12-01T13:00:00Z")))
         let summer = try moment("2026-07-01T13:30:00Z")
         #expect(daily.next(after: summer, time) == (try moment("2026-07-02T12:00:00Z")))
-        #expect(daily.last(upTo: summer, time) == (try moment("2026-07-01T12:00:00Z")))
         #expect(TimeWindows(stored: windows.stored) == windows)
         windows.delay = 60
         #expect(windows.stored == "08:00-09:00+60@york")

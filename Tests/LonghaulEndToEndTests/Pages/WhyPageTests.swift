@@ -30,7 +30,7 @@ import Testing
         let reasons = shown.flatMap { $0["waitingFor"].items }.compactMap { $0["reason"].string }
         // These are of background tasks alone.
         let all = Set(WaitReason.Reason.allCases)
-            .subtracting([.host, .trigger, .transfers, .budget])
+            .subtracting([.host, .trigger, .transfers, .budget, .slot])
         #expect(Set(reasons) == Set(all.map(\.rawValue)))
         for wait in shown {
             #expect(wait.keys == ["id", "state", "waitingFor", "error", "forecast"])

@@ -12,7 +12,7 @@ struct FolderCommand: ParsableCommand {
             out unless a pattern includes them. Each file is a transfer of the session folder:NAME.
 
               longhaul folder add photos ~/Pictures https://example.com/photos/ -r
-              longhaul folder add scans /srv/in https://example.com/in/ --after move=/srv/done
+              longhaul folder add scans /srv/in https://nas/in/ --after move=/srv/done
               longhaul folder why photos
             """,
         subcommands: [
@@ -62,7 +62,7 @@ struct FolderAdd: ConsoleCommand {
             A pattern without a slash is matched with the last name of the path; --exclude wins. \
             Files that were sent are kept, deleted, or moved to a directory on the same file system.
 
-              longhaul folder add cam /srv/cam s3://bucket/cam/ --include '*.mp4' --after delete
+              longhaul folder add cam /srv/cam s3://bucket/cam/ --include '*.mp4'
 
             \(ExitStatus.help([.done, .refused, .usage, .storeUnavailable]))
             """)

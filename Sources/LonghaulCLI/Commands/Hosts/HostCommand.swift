@@ -187,8 +187,8 @@ struct HostToken: ConsoleCommand {
             machine sends a wake-up to `longhaul serve`:
 
               longhaul host token com.example.feed
-              curl -H 'Authorization: Bearer SECRET' -d '{"identifier":"mail"}' \
-            http://nas:6800/v1/hosts/com.example.feed/wake
+              curl -H 'Authorization: Bearer SECRET' -d '{"identifier":"mail"}' \\
+                http://nas:6800/v1/hosts/com.example.feed/wake
 
             \(ExitStatus.help([.done, .noSuchTransfer, .refused, .usage, .storeUnavailable]))
             """)

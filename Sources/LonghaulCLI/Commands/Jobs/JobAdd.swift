@@ -5,8 +5,8 @@ struct JobAdd: ConsoleCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Add a job that stays, or replace the one of that name.",
         discussion: """
-            Prints when it runs. Without --every, --at and --on it runs at once, and then when \
-            `job run` asks for it. The command is run by no shell, with the working directory of \
+            Prints when it runs. Without --every, --at, --calendar and --on it runs at once, and \
+            then when `job run` asks for it. The command is run by no shell, with the working directory of \
             this one and its PATH, HOME, LANG, LC_*, USER, LOGNAME, SHELL and TZ.
 
             With --every there is one run in each interval. Within the tolerance it prefers \
@@ -20,6 +20,7 @@ struct JobAdd: ConsoleCommand {
 
               longhaul job add backup --every 1d --require power -- restic backup docs
               longhaul job add copy --at 02:30 --days Mon-Fri -- rsync -a /srv/ b:/srv
+              longhaul job add audit --calendar 'Mon *-*-01..07 03:00' -- lynis audit system
               longhaul job add mail --on online,resume -- mbsync -a
 
             \(ExitStatus.help([.done, .refused, .usage, .storeUnavailable]))
@@ -49,6 +50,12 @@ struct JobAdd: ConsoleCommand {
     @Option(help: ArgumentHelp("Only on these days: Mon-Fri or Sat,Sun.", valueName: "days"))
     var days: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Repeat it at these moments, as systemd.time(7) writes them: 'Mon *-*-01..07 03:00'.",
+            valueName: "moments"))
+    var calendar: String?
+
     @OptionGroup var triggers: TriggerOptions
 
     @OptionGroup var conditions: FieldOptions<JobFields>
@@ -62,8 +69,9 @@ struct JobAdd: ConsoleCommand {
             throw ValidationError("--tolerance is a part of --every")
         }
         if days != nil, at.isEmpty { throw ValidationError("--days is a part of --at") }
-        if [every != nil, !at.isEmpty, !triggers.events.isEmpty].count(where: { $0 }) > 1 {
-            throw ValidationError("--every, --at and --on exclude each other")
+        let whens = [every != nil, !at.isEmpty, calendar != nil, !triggers.events.isEmpty]
+        if whens.count(where: { $0 }) > 1 {
+            throw ValidationError("--every, --at, --calendar and --on exclude each other")
         }
     }
 
@@ -76,6 +84,9 @@ struct JobAdd: ConsoleCommand {
         if !at.isEmpty {
             let times = at.joined(separator: ",")
             request.job?.daily = try OptionText.daily(times, days: days)
+        }
+        if let calendar {
+            request.job?.calendar = try OptionText.calendar(calendar, "--calendar")
         }
         request.triggers = try triggers.read()
         return request
