@@ -12,7 +12,7 @@ import Testing
         let script = try home.scratch.write(
             """
             #!/bin/sh
-            [ -e "$(dirname "$0")/wait" ] && sleep 1000
+            [ -e "$(dirname "$0")/wait" ] && exec sleep 60
             printf '%s|' "$LONGHAUL_EVENT" "$LONGHAUL_ID" "$LONGHAUL_NAME" "$LONGHAUL_STATE" \\
                 "$LONGHAUL_PATH" "$LONGHAUL_URL" "$LONGHAUL_BYTES" "$LONGHAUL_ERROR" "$*" \\
                 >> "$(dirname "$0")/notices"

@@ -117,9 +117,8 @@ public final class EngineRun: Sendable {
         defer {
             for thread in threads { thread.stop() }
             pushes.stop()
-            // What has ended since the last look.
-            var last = NoticeSteps(queue, outlet)
-            _ = try? last.run()
+            var notices = NoticeSteps(queue, outlet)
+            notices.last()
             outlet.finish()
         }
         return try loop.run(

@@ -13,15 +13,21 @@ struct NoticeSteps: EngineWork {
     }
 
     var descriptor: Int32? { nil }
-    /// The engine's end looks once more, also where no thread was needed.
+    /// ``last()`` is taken also where no thread was needed.
     var hasLastStep: Bool { false }
+
+    /// What has ended since the last look, at the end of an engine.
+    mutating func last() {
+        guard (try? queue.store.notices.isWanted()) == true else { return }
+        _ = try? run()
+    }
 
     mutating func run() throws(LonghaulError) -> Timestamp? {
         while true {
             let (occurrences, last) = try queue.store.notices.next(now: queue.now)
             guard let last else { return nil }
             for notice in occurrences.compactMap(Notice.init) { outlet.deliver(notice) }
-            try queue.store.notices.delivered(through: last)
+            try queue.store.notices.delivered(through: last, isDurable: !occurrences.isEmpty)
         }
     }
 }

@@ -39,6 +39,7 @@ public struct HostPushes: Sendable {
     /// of the same URL is replaced and keeps its place.
     ///
     /// - Parameters:
+    ///   - name: Of the host.
     ///   - url: A `text/event-stream`, or ntfy's JSON lines (`…/json`).
     ///   - headersFrom: A file with header fields, read at each connection and never stored.
     ///   - isUrgent: Its wake-ups are urgent.
@@ -60,7 +61,9 @@ public struct HostPushes: Sendable {
 
     /// Ends subscriptions of a host and returns their number.
     ///
-    /// - Parameter url: `nil` = all of them.
+    /// - Parameters:
+    ///   - name: Of the host.
+    ///   - url: `nil` = all of them.
     /// - Throws: `LonghaulError` `noSuchHost`, `storeUnavailable`.
     @discardableResult public func unsubscribe(
         host name: String, from url: String? = nil

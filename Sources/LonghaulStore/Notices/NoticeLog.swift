@@ -59,8 +59,10 @@ package struct NoticeLog {
     }
 
     /// Notices up to this event were delivered.
-    package func delivered(through event: Int64) throws(LonghaulError) {
-        try store.write(.durable) {
+    ///
+    /// - Parameter isDurable: There were some. A power cut may otherwise have the log read again.
+    package func delivered(through event: Int64, isDurable: Bool) throws(LonghaulError) {
+        try store.write(isDurable ? .durable : .relaxed) {
             try SettingRows($0).set(Self.cursor, to: "\(event)")
         }
     }

@@ -20,7 +20,7 @@ struct JobAdd: ConsoleCommand {
 
               longhaul job add backup --every 1d --require power -- restic backup docs
               longhaul job add copy --at 02:30 --days Mon-Fri -- rsync -a /srv/ b:/srv
-              longhaul job add audit --calendar 'Mon *-*-01..07 03:00' -- lynis audit system
+              longhaul job add trim --calendar 'Mon *-*-01..07 03:00' -- /sbin/fstrim /
               longhaul job add mail --on online,resume -- mbsync -a
 
             \(ExitStatus.help([.done, .refused, .usage, .storeUnavailable]))
