@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 
 from measure import mark, median, rounds, run, table
 
@@ -57,7 +58,9 @@ class Bundles:
             first = run(self.longhaul("bundle", "add", "set", f"list:{entries}", "--to", out), files, environment)
             second = run(self.longhaul("run"), files, environment)
             second.wall += first.wall
-            run(self.longhaul("bundle", "ensure", "set"), files, environment)
+            # One run brings all of them.
+            subprocess.run(self.longhaul("bundle", "path", "set"), cwd=files, env=environment, check=True,
+                           stdout=subprocess.DEVNULL)
             return second
 
         results = rounds({"longhaul": transfers, "as a bundle": whole}, 1 if count > 10_000 else 3)

@@ -17,7 +17,8 @@ struct StopCheck {
     private var seenEnds = -1
     private var isPastEnd = false
     /// `nil` before the first check.
-    private var isFolderDue: Bool?
+    /// Of the store, at the last check, if that found nothing to do.
+    private var drainedVersion: Int64?
     private var patience: DrainTimeout
 
     init(stopConditions: StopConditions, started: Instant) {
@@ -45,15 +46,14 @@ struct StopCheck {
             reason = .drained
         }
         if stopConditions.untilDrained {
-            // Files that were due at the last check may have transfers that the turn has not seen.
-            let wasDue =
-                if let isFolderDue { isFolderDue } else { try store.folders.isAnyWatched() }
-            let isDue = try store.folders.isAnyDue()
-            isFolderDue = isDue
-            if wasDue, !isDue {
-                wake = now.monotonic
-            } else if !isDue, try isDrained(engine, outcome, store, now: now) {
-                reason = .drained
+            if try isDrained(engine, outcome, store, now: now) {
+                // What bundles, folders and clients have recorded since the turn is seen by the
+                // next one.
+                let version = try store.dataVersion()
+                if version == drainedVersion { reason = .drained } else { wake = now.monotonic }
+                drainedVersion = version
+            } else {
+                drainedVersion = nil
             }
         }
         if let seconds = stopConditions.exitWhenIdle {
@@ -89,7 +89,8 @@ struct StopCheck {
     private mutating func isDrained(
         _ engine: Engine, _ outcome: TurnOutcome, _ store: Store, now: Moment
     ) throws(LonghaulError) -> Bool {
-        guard outcome.isDrained, try !store.bundleWork.isAnyDue() else { return false }
+        guard outcome.isDrained, try !store.bundleWork.isAnyDue(), try !store.folders.isAnyDue()
+        else { return false }
         if isHostDue(outcome, within: hostDueSeconds, now: now) { return false }
         guard let next = outcome.nextReady else { return true }
         if let seconds = stopConditions.maxSeconds {
