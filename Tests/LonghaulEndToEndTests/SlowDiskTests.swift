@@ -10,14 +10,14 @@ struct SlowDiskTests {
         try await LoopbackServer.run { server in
             // Minutes' worth for the disk that it goes to.
             let slow = server.url("slow?size=10M&seed=1&etag=v1")
-            let fast = server.url("fast?size=64M&seed=2&etag=v1")
+            let fast = server.url("fast?size=16M&seed=2&etag=v1")
             for url in [slow, fast] {
                 let enqueue = try await home.run("enqueue", "--no-start", "-d", home.file(""), url)
                 #expect(enqueue.status == 0)
             }
             let part = home.file(".slow.1.longhaul-part")
             let run = try home.through(
-                Strace.inject("pwrite64", "delay_enter=5000000", on: [part])
+                Strace.inject("pwrite64", "delay_enter=2000000", on: [part])
             ).start("run")
             try await eventually("the fast one is there") {
                 FileManager.default.fileExists(atPath: home.file("fast"))
