@@ -43,14 +43,14 @@ import Testing
         let others = try #require(options.stored)
         options.maxSize = maxSize
         options.checksum = checksum
-        let text = FileFacts(options)?.stored(before: others) ?? others
+        let text = PerFileOptions(options)?.stored(before: others) ?? others
         #expect(TransferOptions(stored: text) == options)
         #expect(StoredJSON.decode(TransferOptions.self, text) == options)
-        #expect(FileFacts.split(text)?.others ?? others == others)
+        #expect(PerFileOptions.split(text)?.others ?? others == others)
         var standard = TransferOptions()
         standard.maxSize = maxSize
         standard.checksum = checksum
-        let short = FileFacts(standard)?.stored(before: nil)
+        let short = PerFileOptions(standard)?.stored(before: nil)
         #expect(TransferOptions(stored: short) == standard)
     }
 }

@@ -48,7 +48,7 @@ struct BundlePlaces {
             } else if disk.exists(path) {
                 return .failed(file, Self.foreign(path))
             } else if !bundle.layout.namesByContent, !bundle.settings.overwrites {
-                // What another program puts there meanwhile stays.
+                // A file that another program puts there meanwhile stays.
                 request.options.ifExists = .fail
             }
             if let copied = try copy(file, to: path, request.options.ifExists) { return copied }

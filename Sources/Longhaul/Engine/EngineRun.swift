@@ -129,7 +129,7 @@ public final class EngineRun: Sendable {
         }
     }
 
-    /// What this process does beside transfers and launches.
+    /// The threads for bundles, folders and notices.
     private var workThreads: [WorkThread] {
         [
             WorkThread("longhaul-bundles", queue.directory) {

@@ -16,9 +16,9 @@ private let folderScanSeconds: Double = 600
 /// Least seconds until a file is looked at again that a program writes to.
 private let openFileSeconds: Double = 1
 
-/// What the process of the engine does for watched folders: it finds files, records transfers for
-/// those that are complete, and deletes or moves what was sent. What it knows of a file is found
-/// again by the next scan, so a crash costs nothing.
+/// The work of the engine's process on watched folders: it finds files, records transfers for
+/// those that are complete, and deletes or moves files that were sent. The next scan finds again
+/// all that is known of a file, so a crash costs nothing.
 struct FolderSteps: EngineWork {
     private let queue: TransferQueue
     private let watches = FolderWatches()
@@ -76,16 +76,17 @@ private struct WatchedFolder {
     private var findings: FolderFindings
     private var scansDone: Int64
     private var isScanned = false
-    /// Files that the last scan has found, and that are sent and unchanged.
+    /// The last scan still counts files that were sent and are unchanged.
     private var isCountingSkipped = true
     private var directory: FileIdentity?
     private var nextCheck: Instant
     private var nextScan: Instant?
 
     private var settings: FolderSettings { folder.settings }
+    /// That of the settings, which cannot be read while ``files`` is changed.
+    private let settle: Double
 
     var isSending: Bool { files.values.contains { $0.sending?.isLive == true } }
-    private let settle: Double
 
     init(
         _ folder: StoredFolder, _ queue: TransferQueue, _ watches: FolderWatches
@@ -240,7 +241,7 @@ private struct WatchedFolder {
             nextScan = nextScan ?? moment.monotonic + folderScanSeconds
         }
         for path in tree?.files ?? [] { examine(start + path, moment, isNew: false) }
-        // What cannot be read is refused, with the reason.
+        // Files that cannot be read are refused, with the reason.
         for (path, why) in tree?.obstacles ?? [] where why == .unreadable && !path.hasSuffix("/") {
             if !path.isEmpty { examine(start + path, moment, isNew: false) }
         }
@@ -259,7 +260,7 @@ private struct WatchedFolder {
         }
         let touched = Double(max(version.modified, version.changed)) / 1e9
         let age = Double(moment.wall.milliseconds) / 1e3 - touched
-        let left = isNew ? settings.settle : settings.settle - min(max(age, 0), settings.settle)
+        let left = isNew ? settle : settle - min(max(age, 0), settle)
         let settlesAt = moment.monotonic + left
         if files[path] == nil {
             files[path] = FolderFile(version: version, standing: .settling(until: settlesAt))
@@ -329,7 +330,7 @@ private struct WatchedFolder {
             files[path] = nil
             return
         }
-        // What was refused is tried again.
+        // A refused file is tried again.
         if case .refused = files[path]?.standing { files[path]?.standing = .settling(until: now) }
         files[path]?.found(found, settlesAt: now + settle)
         guard case .settling(let until) = files[path]?.standing, until <= now else { return }
@@ -370,7 +371,7 @@ private struct WatchedFolder {
                     case .insert(let new) = try validator.admit(request(for: path)),
                     let version = new.request.options.upload?.source
                 else { continue }
-                // It has changed since it was complete.
+                // The file has changed since it was complete.
                 guard version.isSame(as: file.version), version.inode == file.version.inode else {
                     files[path]?.found(version, settlesAt: now + settle)
                     continue

@@ -8,7 +8,7 @@ internal import Synchronization
 /// may have many turns in a second.
 private let pushRetrySeconds: Double = 5
 private let pushLookSeconds: Double = 0.2
-/// What may wait for the store.
+/// Reports that may wait for the store.
 private let pushReportsMost = 1000
 
 /// The thread that keeps the connections to streams while this process is the engine. It is started
@@ -89,11 +89,9 @@ final class PushThread: Sendable {
 
     /// `nil` = it was stopped before the store could be read.
     private func opened() -> TransferQueue? {
-        while !state.withLock({ $0.isStopped }) {
-            if let queue = try? TransferQueue(directory: directory) { return queue }
-            ThreadSleep.seconds(0.1)
+        WorkThread.opened(unless: { state.withLock { $0.isStopped } }) {
+            try? TransferQueue(directory: directory)
         }
-        return nil
     }
 }
 
@@ -103,7 +101,7 @@ private struct Pushes {
     let wire: PushWire
     private var random = SystemRandom()
     private var isFirst = true
-    /// What is not recorded yet.
+    /// Reports that are not recorded yet.
     private var waiting: [PushWire.Report] = []
     private var wanted: [PushSubscription.ID: PushSubscription] = [:]
 

@@ -16,7 +16,7 @@ struct NoticeSteps: EngineWork {
     /// ``last()`` is taken also where no thread was needed.
     var hasLastStep: Bool { false }
 
-    /// What has ended since the last look, at the end of an engine.
+    /// Notifies of ends since the last look, when the engine ends.
     mutating func last() {
         guard (try? queue.store.notices.isWanted()) == true else { return }
         _ = try? run()

@@ -5,13 +5,13 @@ internal import LonghaulStore
 /// 256 random bits are beyond guessing.
 private let tokenBytes = 32
 
-/// What wakes hosts from elsewhere: tokens for other machines, and streams. All calls are
+/// Wake-ups of hosts from elsewhere: tokens for other machines, and streams. All calls are
 /// synchronous, short, and safe from any thread.
 public struct HostPushes: Sendable {
     private let queue: TransferQueue
     private var store: Store { queue.store }
 
-    /// Those of the hosts of a queue.
+    /// The tokens and streams of the hosts of a queue.
     public init(_ queue: TransferQueue) {
         self.queue = queue
     }

@@ -8,7 +8,7 @@ private let workBreathSeconds: Double = 0.03
 /// The pause after the store could not be written.
 private let workRetrySeconds: Double = 5
 
-/// What the process of the engine does beside transfers, for bundles or for watched folders. Every
+/// Work of the engine's process beside transfers: for bundles, watched folders or notices. Every
 /// step begins and ends with rows.
 protocol EngineWork {
     /// Readable when there is something to do, besides a commit.
@@ -94,12 +94,21 @@ final class WorkThread: Sendable {
 
     /// `nil` = it was stopped before the store could be read.
     private func opened() -> (TransferQueue, ChangeWatch)? {
-        while !isStopped {
-            if let queue = try? TransferQueue(directory: directory),
+        Self.opened(unless: { isStopped }) {
+            guard let queue = try? TransferQueue(directory: directory),
                 let watch = try? ChangeWatch(directory: directory)
-            {
-                return (queue, watch)
-            }
+            else { return nil }
+            return (queue, watch)
+        }
+    }
+
+    /// Opens what a thread of the engine's process works with, again until it succeeds; `nil` = the
+    /// thread was stopped before.
+    static func opened<Value>(
+        unless isStopped: () -> Bool, _ open: () -> Value?
+    ) -> Value? {
+        while !isStopped() {
+            if let value = open() { return value }
             ThreadSleep.seconds(0.1)
         }
         return nil

@@ -42,10 +42,9 @@ public struct BundleStatus: Hashable, Sendable {
 /// Bundles are recorded in the store: they survive this process, the engine and the machine. The
 /// engine works on them: this process as long as the manager lives, or another one.
 public final class BundleManager: Sendable {
-    private let sharedStore: SharedStore
-    private let isEngine: Bool
+    private let managed: ManagerStore
 
-    private var executor: StoreExecutor { sharedStore.executor }
+    private var executor: StoreExecutor { managed.executor }
 
     /// Opens the queue.
     ///
@@ -56,20 +55,7 @@ public final class BundleManager: Sendable {
     public init(
         store: String? = nil, engine: BackgroundSession.Engine = .automatic
     ) async throws(LonghaulError) {
-        sharedStore = try await Blocking.run { () throws(LonghaulError) in
-            try SharedStore.enter(store)
-        }
-        switch engine {
-        case .automatic, .inProcess:
-            isEngine = true
-            sharedStore.takeEngine()
-        case .external: isEngine = false
-        }
-    }
-
-    deinit {
-        if isEngine { sharedStore.giveUpEngine() }
-        sharedStore.abandon()
+        managed = try await ManagerStore(store, engine)
     }
 
     /// Records a bundle, durably, and begins to fetch it. The same again is the same bundle.
@@ -206,5 +192,33 @@ public final class BundleManager: Sendable {
             if !all.contains(where: \.isUnderWay) { return all }
             try await executor.changed(since: edition)
         }
+    }
+}
+
+/// The store of a manager, of bundles or of folders. As long as it lives, its process is the engine
+/// where no other one is, if that is wanted.
+final class ManagerStore: Sendable {
+    private let sharedStore: SharedStore
+    private let isEngine: Bool
+
+    var executor: StoreExecutor { sharedStore.executor }
+
+    init(
+        _ directory: String?, _ engine: BackgroundSession.Engine
+    ) async throws(LonghaulError) {
+        sharedStore = try await Blocking.run { () throws(LonghaulError) in
+            try SharedStore.enter(directory)
+        }
+        switch engine {
+        case .automatic, .inProcess:
+            isEngine = true
+            sharedStore.takeEngine()
+        case .external: isEngine = false
+        }
+    }
+
+    deinit {
+        if isEngine { sharedStore.giveUpEngine() }
+        sharedStore.abandon()
     }
 }

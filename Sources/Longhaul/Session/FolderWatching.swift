@@ -4,7 +4,7 @@ internal import LonghaulPlatform
 
 /// How far a watched folder is.
 public struct FolderStatus: Hashable, Sendable {
-    /// What the engine does with the folder.
+    /// The engine's work on the folder.
     public enum State: String, Hashable, Sendable, CaseIterable {
         /// Files are sent as they appear.
         case watching
@@ -63,7 +63,7 @@ public struct FolderStatus: Hashable, Sendable {
 /// engine watches them: this process as long as the manager lives, or another one. Each file is a
 /// transfer of the session `folder:NAME`.
 public final class FolderManager: Sendable {
-    /// What is done with a file after it was sent, and the server has said so.
+    /// The treatment of a file after it was sent, and the server has confirmed it.
     public enum Ending: Hashable, Sendable {
         /// The file stays.
         case keep
@@ -73,10 +73,9 @@ public final class FolderManager: Sendable {
         case move(to: URL)
     }
 
-    private let sharedStore: SharedStore
-    private let isEngine: Bool
+    private let managed: ManagerStore
 
-    private var executor: StoreExecutor { sharedStore.executor }
+    private var executor: StoreExecutor { managed.executor }
 
     /// Opens the queue.
     ///
@@ -87,20 +86,7 @@ public final class FolderManager: Sendable {
     public init(
         store: String? = nil, engine: BackgroundSession.Engine = .automatic
     ) async throws(LonghaulError) {
-        sharedStore = try await Blocking.run { () throws(LonghaulError) in
-            try SharedStore.enter(store)
-        }
-        switch engine {
-        case .automatic, .inProcess:
-            isEngine = true
-            sharedStore.takeEngine()
-        case .external: isEngine = false
-        }
-    }
-
-    deinit {
-        if isEngine { sharedStore.giveUpEngine() }
-        sharedStore.abandon()
+        managed = try await ManagerStore(store, engine)
     }
 
     /// Watches a folder, durably. One of the same name is replaced.

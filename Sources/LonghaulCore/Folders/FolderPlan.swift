@@ -7,9 +7,10 @@ package struct FolderFile: Hashable, Sendable {
         package var id: TransferID
         /// The file as that transfer sends it.
         package var version: SourceVersion
-        /// It has not ended.
+        /// The transfer has not ended.
         package var isLive = true
-        /// It has failed because the file was gone or another one. What is there now may be sent.
+        /// The transfer has failed because the file was gone or another one. The present file may
+        /// be sent.
         package var missedFile = false
 
         package init(id: TransferID, version: SourceVersion) {
@@ -19,11 +20,11 @@ package struct FolderFile: Hashable, Sendable {
     }
 
     package enum Standing: Hashable, Sendable {
-        /// It is complete then, unless it changes.
+        /// The file is complete then, unless it changes.
         case settling(until: Instant)
         /// No program writes to it, and it has not changed for the time to settle.
         case complete
-        /// It is at the server.
+        /// The file is at the server.
         case sent
         /// Something is wrong with it; when it is looked at again.
         case refused(LonghaulError, until: Instant)
@@ -71,7 +72,7 @@ package struct FolderFile: Hashable, Sendable {
     }
 }
 
-/// What is to be done now with the files of a watched folder.
+/// The steps to take now for the files of a watched folder.
 package struct FolderPlan: Hashable, Sendable {
     /// Their time to settle is over: whether a program writes to them has to be found out.
     package var look: [String] = []

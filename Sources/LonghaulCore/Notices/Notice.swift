@@ -5,7 +5,7 @@ private let noticeErrorCharacters = 300
 
 /// A message for people: something has ended, or waits for an answer.
 package struct Notice: Hashable, Sendable {
-    /// What has happened. The text is an interface: commands get it as `LONGHAUL_EVENT`.
+    /// The occurrence. The text is an interface: commands get it as `LONGHAUL_EVENT`.
     package enum Event: String, Hashable, Sendable, CaseIterable {
         case completed, failed
         /// An answer is needed.
@@ -92,7 +92,7 @@ package struct Notice: Hashable, Sendable {
 
     package var text: String {
         var parts: [String] = []
-        if ends.count > 1 || ends[.completed] == nil, !ends.isEmpty {
+        if !ends.isEmpty, Set(ends.keys) != [.completed] {
             let ended: [TransferState] = [.completed, .failed, .cancelled]
             parts.append(
                 ended.compactMap { state in ends[state].map { "\($0) \(state.rawValue)" } }

@@ -24,7 +24,7 @@ package struct PushStream: Sendable {
         openedAt = head.receivedAt
     }
 
-    /// It has brought an event, or has lived for a while.
+    /// The stream has brought an event, or has lived for a while.
     fileprivate func hasGained(at now: Timestamp) -> Bool {
         hasEvents || now - openedAt >= pushLifeSeconds
     }
@@ -159,7 +159,7 @@ package struct PushPlan: Sendable {
         return plan
     }
 
-    /// What follows the end of a connection.
+    /// The wait after the end of a connection.
     ///
     /// - Parameters:
     ///   - failure: `nil` = the server has ended it in order.

@@ -47,8 +47,8 @@ struct StopCheck {
         }
         if stopConditions.untilDrained {
             if try isDrained(engine, outcome, store, now: now) {
-                // What bundles, folders and clients have recorded since the turn is seen by the
-                // next one.
+                // Rows that bundles, folders and clients have recorded since the turn are seen by
+                // the next one.
                 let version = try store.dataVersion()
                 if version == drainedVersion { reason = .drained } else { wake = now.monotonic }
                 drainedVersion = version

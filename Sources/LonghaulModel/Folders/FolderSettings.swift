@@ -1,4 +1,4 @@
-/// What is done with a file of a watched folder after it was sent.
+/// The treatment of a file of a watched folder after it was sent.
 package enum FolderEnding: Hashable, Codable, Sendable, CustomStringConvertible {
     case keep
     case delete
@@ -25,7 +25,7 @@ package enum FolderState: String, Sendable, CaseIterable {
     case failed
 }
 
-/// What was asked for a watched folder, besides its name. Stored as one JSON text.
+/// The settings of a watched folder, besides its name. Stored as one JSON text.
 package struct FolderSettings: Hashable, Codable, Sendable {
     /// Absolute path.
     package var directory: String
@@ -65,7 +65,7 @@ package struct FolderSettings: Hashable, Codable, Sendable {
     }
 }
 
-/// What the engine has found in a watched folder. Stored as one JSON text.
+/// Findings of the engine in a watched folder. Stored as one JSON text.
 package struct FolderFindings: Hashable, Codable, Sendable {
     /// Files that have no transfer yet: they are not complete, or many others are before them.
     package var pending = 0

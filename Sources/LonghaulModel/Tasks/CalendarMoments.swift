@@ -186,6 +186,6 @@ package struct CalendarMoments: Hashable, Sendable {
 }
 
 extension CalendarMoments: CustomStringConvertible {
-    /// What ``init(parsing:)`` reads.
+    /// The text that ``init(parsing:)`` reads.
     package var description: String { text }
 }

@@ -1,4 +1,4 @@
-/// What requests of one set of files have in common: those of a bundle, or of a watched folder.
+/// The common part of requests for one set of files: of a bundle, or of a watched folder.
 /// Stored as a part of a JSON text.
 package struct RequestSettings: Hashable, Codable, Sendable {
     package var options = TransferOptions()

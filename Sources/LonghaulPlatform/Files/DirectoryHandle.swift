@@ -150,7 +150,7 @@ private func eachName(in path: String, _ body: (String) -> Bool) -> Bool {
 struct DirectoryEvent {
     /// Number of the watch; -1 of a lost event.
     var watch: Int32
-    /// What has happened, `IN_CREATE` and others.
+    /// The change: `IN_CREATE` and others.
     var mask: UInt32
     /// The name in the directory. A lost event (`IN_Q_OVERFLOW`) has none.
     var name: ArraySlice<UInt8>

@@ -7,7 +7,7 @@ private let folderWatchesMaximum = 8_192
 
 /// Watches the directories of folders by inotify(7).
 package final class FolderWatches {
-    /// What has happened in a folder. Paths begin at its directory.
+    /// Changes in a folder. Paths begin at its directory.
     package struct News {
         /// Names that may be those of new files.
         package var names: Set<String> = []
@@ -57,7 +57,7 @@ package final class FolderWatches {
         let flags = Self.events | UInt32(IN_ONLYDIR)
         let number = inotify_add_watch(notices.number, directory, flags)
         if number < 0 {
-            // It may be gone by now.
+            // The directory may be gone.
             return errno == ENOSPC ? "this user has no inotify watches left" : nil
         }
         watched[number, default: []].insert(Place(folder: folder, path: path))
@@ -74,7 +74,7 @@ package final class FolderWatches {
         }
     }
 
-    /// What has happened since the last call, by folder.
+    /// Changes since the last call, by folder.
     package func news() -> [Int64: News] {
         guard let notices else { return [:] }
         var all: [Int64: News] = [:]

@@ -9,7 +9,7 @@ private let takenNameNumbers = 9_999
 /// name: device, inode, size and times decide.
 package struct SpentFile {
     package enum Outcome: Hashable, Sendable {
-        /// It is not there any more.
+        /// The file is not there any more.
         case done
         /// A program has it open for writing.
         case isOpen

@@ -3,9 +3,9 @@ package import LonghaulModel
 /// Events that one look reads.
 private let eventsPerLook = 500
 
-/// What people are to be notified of: the ends of transfers, batches, sessions and bundles that
-/// were asked for with `--notify`, and their needs of answers. It is read from the event log; the
-/// store keeps how far, so that after a crash a notice is repeated and never lost.
+/// Occurrences of which the user is to be notified: the ends of transfers, batches, sessions and
+/// bundles with `--notify`, and their needs of answers. They are read from the event log; the store
+/// keeps how far, so that after a crash a notice is repeated and never lost.
 package struct NoticeLog {
     let store: Store
 
@@ -21,6 +21,8 @@ package struct NoticeLog {
     }
 
     private static let cursor = "notices"
+    private static let ends = EventType.ends.map { "'\($0.rawValue)'" }.sorted()
+        .joined(separator: ", ")
 
     /// False if nothing in the queue asks for notices.
     package func isWanted() throws(LonghaulError) -> Bool {
@@ -115,8 +117,7 @@ package struct NoticeLog {
             """
             SELECT max(e.seq) FROM transfer t INDEXED BY transferNotice \
             JOIN event e INDEXED BY eventByTransfer ON e.transferID = t.id \
-            WHERE t.notice = ?1 AND e.type IN ('transferCompleted', 'transferFailed', \
-            'transferCancelled')
+            WHERE t.notice = ?1 AND e.type IN (\(Self.ends))
             """, batch)
         guard last == event.seq, let id = event.transfer else { return [] }
         let phases = try connection.all(
@@ -144,6 +145,6 @@ package struct NoticeLog {
 }
 
 extension Store {
-    /// What people are to be notified of.
+    /// Occurrences of which the user is to be notified.
     package var notices: NoticeLog { NoticeLog(store: self) }
 }

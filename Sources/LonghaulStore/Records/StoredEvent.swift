@@ -57,8 +57,9 @@ extension StoredEvent {
 }
 
 extension EventType {
+    /// The types that report the end of a transfer.
+    static let ends: Set = [transferCompleted, transferFailed, transferCancelled]
+
     /// True if it reports that a transfer has ended.
-    var endsTransfer: Bool {
-        self == .transferCompleted || self == .transferFailed || self == .transferCancelled
-    }
+    var endsTransfer: Bool { Self.ends.contains(self) }
 }

@@ -54,7 +54,7 @@ extension TransferOptions {
             self = TransferOptions.standard
             return
         }
-        if let (facts, others) = FileFacts.split(text) {
+        if let (facts, others) = PerFileOptions.split(text) {
             self.init(stored: others)
             checksum = facts.checksum
             maxSize = facts.maxSize
@@ -93,7 +93,7 @@ extension TransferOptions {
 
 /// Options that differ from file to file. They stand first in the text, so that the rest of it is
 /// the same for many transfers, and is written and read once.
-struct FileFacts: Codable {
+struct PerFileOptions: Codable {
     var checksum: Checksum?
     var maxSize: Int64?
 
@@ -114,10 +114,10 @@ struct FileFacts: Codable {
     }
 
     /// Separates these options from the text of the others; `nil` = they do not stand first.
-    static func split(_ text: String) -> (facts: FileFacts, others: String)? {
+    static func split(_ text: String) -> (facts: PerFileOptions, others: String)? {
         guard text.hasPrefix(#"{"checksum":"#) || text.hasPrefix(#"{"maxSize":"#),
             let end = text.firstRange(of: "," + Self.firstOther),
-            let facts = StoredJSON.decode(FileFacts.self, text[..<end.lowerBound] + "}")
+            let facts = StoredJSON.decode(PerFileOptions.self, text[..<end.lowerBound] + "}")
         else { return nil }
         return (facts, "{" + text[end.lowerBound...].dropFirst())
     }

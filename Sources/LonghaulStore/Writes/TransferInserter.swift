@@ -359,7 +359,7 @@ private struct OptionsCache {
             case .file: request.sharedOptions.value.remoteName
             case .directory(_, let remoteName): remoteName
             }
-        guard let facts = FileFacts(request.sharedOptions.value) else {
+        guard let facts = PerFileOptions(request.sharedOptions.value) else {
             return text(of: request.sharedOptions, named)
         }
         var others = request.options
