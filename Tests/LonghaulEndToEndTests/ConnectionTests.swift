@@ -131,4 +131,61 @@ import Testing
             try server.expected(url).verify(file: home.file("a.bin"))
         }
     }
+
+    /// The number of a process's threads that wait for servers.
+    private func wireThreads(_ pid: Int32) -> Int {
+        let tasks = "/proc/\(pid)/task"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []
+        return names.count { name in
+            let text = try? String(contentsOfFile: "\(tasks)/\(name)/comm", encoding: .utf8)
+            return text == "longhaul-wire\n"
+        }
+    }
+
+    /// Ranges over HTTP are received by one thread.
+    @Test func rangesOverHTTPHaveOneThread() async throws {
+        let home = try LonghaulHome()
+        try await LoopbackServer.run { server in
+            let url = server.url("a.bin?size=16M&seed=4&etag=v1&stall=1M")
+            let get = try fetch(url, connections: 4, home)
+            try await eventually("four at a time; \(server.log.all.map(\.head))") {
+                server.log.all.filter { $0.outcome == nil }.count == 4
+            }
+            #expect(wireThreads(get.pid) == 1)
+            server.goOn()
+            try await isWhole(get, server, url, home)
+        }
+    }
+
+    /// Ranges over TLS are decrypted by several threads; a kill loses nothing of any.
+    @Test(.enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1))
+    func rangesOverTLSHaveSeveralThreads() async throws {
+        let home = try LonghaulHome()
+        var options = NginxServer.Options()
+        options.rate = 1 << 20
+        options.hasHTTP2 = false
+        let server = try await NginxServer.start(options: options)
+        var random = SeededRandom(seed: 53)
+        var content = Data()
+        for _ in 0..<(3 << 20) {
+            withUnsafeBytes(of: random.next()) { content.append(contentsOf: $0) }
+        }
+        try content.write(to: URL(filePath: server.root + "/a.bin"))
+        _ = try await home.run(
+            "enqueue", server.https("a.bin"), "-o", home.file("a.bin"), "--connections", "4",
+            "--cacert", server.authority.certificate)
+        let engine = try home.start("run")
+        try await eventually("a second thread") { wireThreads(engine.pid) > 1 }
+        try await eventually("some has come") {
+            let shown = try await home.run("show", "1", "--json").rows.first
+            return shown?["bytesDone"].int ?? 0 > 4 << 20
+        }
+        engine.send(SIGKILL)
+        _ = try await engine.wait()
+        let run = try await home.start("run").wait()
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(try Data(contentsOf: URL(filePath: home.file("a.bin"))) == content)
+        let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+        #expect(shown["restarts"] == 0, "\(shown)")
+    }
 }

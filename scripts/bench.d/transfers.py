@@ -51,6 +51,7 @@ class Bench:
         peers = {
             "longhaul": [*longhaul, url],
             "longhaul -1": [*longhaul, "--connections", "1", url],
+            "longhaul -4": [*longhaul, "--connections", "4", url],
             "bare libcurl": [self.options.baseline, url, "big.bin"],
             "curl": ["curl", "-sf", *trust("--cacert"), "-o", "big.bin", url],
             "aria2c -x1": [*aria, "-x1", "-s1", url],
@@ -65,6 +66,8 @@ class Bench:
         mark("longhaul against bare libcurl", wall["longhaul"] / wall["bare libcurl"], 1.1, "×")
         for peer in ("curl", "aria2c -x1", "aria2c -x4"):
             mark(f"longhaul against {peer}", wall["longhaul"] / wall[peer], 1, "×")
+        if tls:
+            mark("longhaul, four connections, against curl", wall["longhaul -4"] / wall["curl"], 0.65, "×")
 
     def http(self):
         self.big(tls=False)

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import LonghaulCore
 internal import LonghaulPlatform
 internal import LonghaulTransport
@@ -6,18 +7,25 @@ internal import LonghaulTransport
 /// further file systems share them.
 private let transports = 4
 
+/// Threads that the ranges of one file over TLS are spread over, at most: from about four on the
+/// network and the disk are slower than the decryption.
+private let threadsOfOneFile = 4
+
 /// ``WirePort`` on libcurl, created with the first request: an engine that only waits for its
 /// moment has neither libcurl in memory nor a thread for it. Used by the engine's thread alone.
 ///
 /// Each target file system has its own transport, up to `transports`: bodies are written
 /// on the transport's thread, and a file system that hangs (a network's, a frozen one) delays its
 /// own downloads only. Discretionary requests have separate transports, whose threads have a low
-/// priority. All share one budget of connections and rate.
+/// priority. Parallel ranges of one file over TLS are spread over several transports, because the
+/// thread of one decrypts with one processor. All share one budget of connections and rate.
 final class TransportPool: WirePort, @unchecked Sendable {
     private struct Purpose: Equatable {
         /// The number of the file system's device.
         var device: UInt64
         var isBackground: Bool
+        /// 0, unless ranges of one file are spread.
+        var lane = 0
     }
 
     private struct Line {
@@ -31,12 +39,14 @@ final class TransportPool: WirePort, @unchecked Sendable {
     private let budget = TransportBudget()
     private var lines: [Line] = []
     private var totalRate: Int64?
+    private let lanes: Int64
 
     init(
         configuration: TransportConfiguration, report: @escaping @Sendable ([WireFact]) -> Void
     ) {
         self.configuration = configuration
         self.report = report
+        lanes = min(threadsOfOneFile, Int64(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
     }
 
     func expectRequests() {
@@ -53,7 +63,16 @@ final class TransportPool: WirePort, @unchecked Sendable {
     }
 
     private func purpose(_ request: SegmentRequest) -> Purpose {
-        Purpose(device: request.target.device, isBackground: request.isBackground)
+        Purpose(
+            device: request.target.device, isBackground: request.isBackground,
+            lane: isSpread(request) ? Int(request.key.serial % lanes) : 0)
+    }
+
+    /// Decrypting is most of the work for a range over TLS. A request that yields is steered with
+    /// all others that do, by one thread.
+    private func isSpread(_ request: SegmentRequest) -> Bool {
+        request.isParallel && !request.isBackground && !request.yields
+            && request.url.beginsIgnoringCase(with: "https:")
     }
 
     private func start(_ requests: [SegmentRequest], for purpose: Purpose) {
@@ -113,7 +132,9 @@ final class TransportPool: WirePort, @unchecked Sendable {
     private func line(for purpose: Purpose) throws(LonghaulError) -> Transport {
         if let line = lines.first(where: { $0.purpose == purpose }) { return line.transport }
         if lines.isEmpty { return try add(purpose) }
-        let alike = lines.filter { $0.purpose.isBackground == purpose.isBackground }
+        let alike = lines.filter {
+            $0.purpose.isBackground == purpose.isBackground && $0.purpose.lane == purpose.lane
+        }
         if alike.count < transports, let added = try? add(purpose) { return added }
         let some = alike.isEmpty ? lines : alike
         return some[Int(purpose.device % UInt64(some.count))].transport
