@@ -23,6 +23,8 @@ final class SimulatedHosts: HostPort {
         var orders: [LaunchOrder] = []
         var running: [LaunchID: Running] = [:]
         var records: [SimulatedWorld.Launch] = []
+        /// Reports of progress that the engine has not taken, by task.
+        var progress: [LaunchID: [String: ProgressReport]] = [:]
         var reports: [HostReport] = []
     }
 
@@ -115,7 +117,8 @@ final class SimulatedHosts: HostPort {
                     sleep: { [sleepers, clock] in
                         try await sleepers.sleep(until: clock.now.monotonic + $0)
                     },
-                    result: { [weak self] in self?.record($1, of: $0, order.id) })
+                    result: { [weak self] in self?.record($1, of: $0, order.id) },
+                    progress: { [weak self] in self?.record($1, of: $0, order) })
             else { return .nothingToDo(order.id) }
             add(launch, order, program)
             return .prepared(
@@ -147,6 +150,19 @@ final class SimulatedHosts: HostPort {
             guard let running = state.running[id] else { return }
             state.records[running.place].results[task] = result
             state.reports.append(.result(id, task: task, result))
+        }
+    }
+
+    private func record(_ report: ProgressReport, of task: String, _ order: LaunchOrder) {
+        let id = order.id
+        if order.resident != nil {
+            _ = try? queue.store.residents.record(report, of: task, in: id)
+        }
+        state.withLock { state in
+            guard state.running[id] != nil else { return }
+            let known = state.progress[id]?[task]
+            state.progress[id, default: [:]][task] = known?.followed(by: report) ?? report
+            state.reports.append(.progress(id))
         }
     }
 
@@ -208,6 +224,10 @@ final class SimulatedHosts: HostPort {
     }
 
     func processorSeconds(of id: LaunchID) -> Double? { nil }
+
+    func takeProgress(of id: LaunchID) -> [String: ProgressReport] {
+        state.withLock { $0.progress.removeValue(forKey: id) } ?? [:]
+    }
 
     func recordAnswers(of id: LaunchID) {}
 

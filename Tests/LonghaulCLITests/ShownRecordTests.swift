@@ -127,7 +127,15 @@ import Testing
         let done = TaskRecord(
             request: TaskRequest(identifier: "done"), state: .done, submittedAt: now,
             forecast: Forecast(text: "it is done"))
-        return [task, done]
+        var continued = TaskRecord(
+            request: TaskRequest(
+                identifier: "export.7", continued: ContinuedWork(title: "Export"), host: "h"),
+            state: .running, submittedAt: now,
+            forecast: Forecast(startsAt: now, text: "it runs"))
+        continued.continued = ContinuedWork(
+            title: "Exporting", subtitle: "one", strategy: .fail)
+        continued.progress = TaskProgress(completedUnitCount: 3, totalUnitCount: 8)
+        return [task, done, continued]
     }
 
     private static var jobs: [JobRecord] {

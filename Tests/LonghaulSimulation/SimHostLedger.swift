@@ -145,7 +145,7 @@ struct SimHostLedger {
             if let session = watched[id]?.order.eventSession { passedOver[session] = 0 }
             watched[id]?.isOver = true
         case .nothingToDo(let id): watched[id]?.isOver = true
-        case .prepared, .answersWait, .answerRefused, .result, .attachments: break
+        case .prepared, .answersWait, .answerRefused, .progress, .result, .attachments: break
         }
     }
 
@@ -183,6 +183,7 @@ struct SimHostTally {
     var waits = 0
     var taskRuns = 0
     var results = 0
+    var reports = 0
     var carriedOut = 0
     var wakeUps = 0
     var requirementsLost = 0
@@ -210,6 +211,7 @@ struct SimHostTally {
             ("questions", \.questions),
             ("sessions finished", \.finished), ("launches awaited", \.waits),
             ("tasks and wake-ups begun", \.taskRuns), ("results", \.results),
+            ("reports of progress", \.reports),
             ("requests carried out", \.carriedOut), ("wake-ups handled", \.wakeUps),
             ("requirements lost", \.requirementsLost), ("triggers", \.fired),
             ("residents", \.residents), ("launches of residents", \.residentLaunches),

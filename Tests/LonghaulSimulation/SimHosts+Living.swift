@@ -47,6 +47,7 @@ extension SimHosts {
             case .tell(let task, let result) where process.isResident:
                 try reportResult(id, task, result)
             case .tell(let task, let result): processes[id]?.results.append((task, result))
+            case .report(let task): try reportProgress(id, task)
             case .attach(let seconds): try attach(process.host, seconds)
             case .exit(let status) where process.isResident: try reportEnd(id, .exited, status)
             case .die(let number) where process.isResident: try reportEnd(id, .signalled, number)
@@ -72,6 +73,7 @@ extension SimHosts {
             }
         }
         processes[id]?.lines = []
+        hearProgress(id)
         reports += process.results.map { .result(id, task: $0.0, $0.1) }
         processes[id]?.results = []
     }

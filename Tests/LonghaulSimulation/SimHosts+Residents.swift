@@ -127,6 +127,7 @@ extension SimHosts {
         }
         if let process = processes[launch.id] {
             ledger.adopt(process, at: now)
+            adoptContinued(process)
         } else {
             // The launch has ended, and the process has said so.
             var entry = SimHostLedger.Watched(order: LaunchOrder(launch))

@@ -94,7 +94,10 @@ extension SimHosts {
             } else {
                 tally.failed += 1
                 // Asked to end for a reason that is not its own.
-                if row.outcome?.expiration != .requirement { noteFailure(of: truth.host) }
+                let expiration = row.outcome?.expiration
+                if expiration != .requirement, expiration != .cancelled {
+                    noteFailure(of: truth.host)
+                }
             }
         }
     }
@@ -123,6 +126,7 @@ extension SimHosts {
 
     func checkTurn(_ outcome: TurnOutcome) throws {
         noteClock()
+        noteResidentProgress()
         let ordered = ledger.ordered
         ledger.ordered = []
         // The store could not be written just now: what follows from it comes a second later.

@@ -46,6 +46,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
     /// In lives with tasks.
     var tasks: SimTasks?
     var jobs: SimJobs?
+    var continued = SimContinued()
     var tally = SimHostTally()
 
     init(_ world: SimWorld, seed: UInt64) {
@@ -120,6 +121,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
         world.say("hosts: launch \(launch.id.rawValue) is adopted")
         tally.adopted += 1
         ledger.adopt(process, at: now)
+        adoptContinued(process)
         return true
     }
 
@@ -166,7 +168,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
         case .prepared(let launch): jobs?.owns(launch.id) == true
         case .nothingToDo(let id), .notPrepared(let id, _), .ended(let id, _, _, _):
             jobs?.owns(id) == true || jobs?.hasOrdered(id) == true
-        case .answersWait, .answerRefused, .result, .attachments: false
+        case .answersWait, .answerRefused, .progress, .result, .attachments: false
         }
     }
 
@@ -250,6 +252,7 @@ final class SimHosts: HostPort, @unchecked Sendable {
         commands = []
         reports = []
         keptAnswers = [:]
+        continued = SimContinued()
         // Its turn is lost with the engine: nobody can tell whether it has run.
         for (id, entry) in ledger.watched where processes[id]?.begunAt == nil && !entry.isOver {
             ledger.passedOver[entry.order.eventSession] = 0

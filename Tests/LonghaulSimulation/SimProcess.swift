@@ -11,6 +11,7 @@ struct SimProcess {
         case enqueue
         case answer(TransferID, Answer)
         case tell(String, TaskResult)
+        case report(String)
         case attach(seconds: Double)
         case exit(Int)
         case die(signal: Int)
@@ -39,6 +40,7 @@ struct SimProcess {
     /// Written and not read by any engine yet.
     var lines: [(TransferID, Answer)] = []
     var results: [(String, TaskResult)] = []
+    var reports: [(String, ProgressReport)] = []
 
     var host: String { order.host }
 }
@@ -95,6 +97,7 @@ extension SimProcess {
         _ trouble: SimHostTrouble, isPoisoned: Bool, from now: Instant,
         _ random: inout SeededGenerator
     ) {
+        if isContinued { return planContinued(trouble, from: now, &random) }
         let budget = order.budget
         manners = [.dies, .dies, .ignores, .exits(0), .exits(1)].randomElement(using: &random)!
         var at = now + Double.random(in: 0...0.3, using: &random)

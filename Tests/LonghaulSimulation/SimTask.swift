@@ -36,6 +36,8 @@ struct SimTask {
     /// A client has asked for its launch, or for the end of that.
     var isSimulated = false
     var isToExpire = false
+    /// A client has cancelled the run of a continued task.
+    var isStopped = false
     /// A client had asked for it: what it requires need not hold.
     var beganAsAsked = false
     /// A run that a client had asked for was put off: it comes again, whatever its interval.
@@ -69,6 +71,7 @@ struct SimTask {
             returnsAsAsked = returnsAsAsked || beganAsAsked
             return
         }
+        if isContinued { return isDone = true }
         isForgiven = false
         returnsAsAsked = false
         deferrals = 0

@@ -92,7 +92,7 @@ final class SimTasks {
             told[id, default: [:]][task] = (result, hosts.engine)
             hosts.tally.results += 1
         case .nothingToDo(let id): hold(hosts.ledger.watched[id]?.order.host)
-        case .prepared, .notPrepared, .answersWait, .answerRefused, .ended, .attachments: break
+        default: break
         }
     }
 
@@ -258,6 +258,8 @@ final class SimTasks {
         var expiration: ExpirationReason?
         switch launch.ending {
         case .exited where launch.expiration == .requirement: expiration = .requirement
+        case .exited where launch.expiration == .progress: expiration = .progress
+        case .exited where launch.expiration == .cancelled: expiration = .cancelled
         case .exited: result = launch.status == 0 ? .success : .failure
         case .signalled, .notStarted: result = .failure
         case .expired: expiration = launch.expiration
@@ -326,7 +328,7 @@ final class SimTasks {
         let launches = hosted + (hosts.jobs?.running ?? 0)
         // What somebody asks for now comes on top.
         let urgent = entries.values.count {
-            $0.launch != nil && ($0.beganAsAsked || $0.key.isWakeUp)
+            $0.launch != nil && ($0.beganAsAsked || $0.key.isWakeUp || $0.isContinued)
         }
         if launches > Limits.taskLaunchesAtOnce + urgent + (hosts.jobs?.running ?? 0) {
             throw hosts.broken("\(launches) hosts run for tasks")
@@ -367,6 +369,12 @@ final class SimTasks {
     /// The longest that anything may take that it carries.
     func budget(of order: LaunchOrder, _ host: SimHostLedger.Host) throws -> Double {
         let kinds = try world.clients.tasks.waiting(order.tasks).map(\.kind)
+        if kinds.contains(.continued) {
+            guard kinds.count == 1, order.session == nil else {
+                throw hosts.broken("a continued task shares \(order)")
+            }
+            return Limits.progressSeconds
+        }
         let long = host.taskBudget ?? 600
         guard kinds.contains(.processing) else { return host.seconds }
         let isAlone = order.session == nil && kinds.allSatisfy { $0 == .processing }
@@ -377,7 +385,7 @@ final class SimTasks {
     func isUrgent(_ order: LaunchOrder) throws -> Bool {
         try world.clients.tasks.waiting(order.tasks).contains {
             let task = entries[SimTask.number(of: $0)]
-            return task?.isUrgent == true || task?.isSimulated == true
+            return task?.isUrgent == true || task?.isSimulated == true || $0.kind == .continued
         }
     }
 
@@ -386,7 +394,10 @@ final class SimTasks {
     /// It may be asked to end before its budget is used up.
     func mayExpire(_ id: LaunchID) -> Bool {
         // One that begins in this turn is not known yet.
-        if carried(by: id).contains(where: { loses($0.request) }) { return true }
+        let isLost = carried(by: id).contains {
+            loses($0.request) || entries[SimTask.number(of: $0)]?.isStopped == true
+        }
+        if isLost { return true }
         // One that was cancelled while it ran, and has a result, is of the launch all the same.
         let requests = carriedRequests[id] ?? []
         return requests.contains(where: loses)
@@ -407,7 +418,7 @@ final class SimTasks {
 
     private func checkRunning(hasDecided: Bool) throws {
         for number in entries.keys.sorted() {
-            guard let task = entries[number], !task.key.isWakeUp, !task.isGone,
+            guard let task = entries[number], !task.key.isWakeUp, !task.isGone || task.isStopped,
                 let id = task.launch, let entry = hosts.ledger.watched[id], !entry.isOver,
                 entry.letGoAt != nil, entry.askedAt == nil,
                 told[id]?[task.key.identifier] == nil
@@ -449,7 +460,8 @@ final class SimTasks {
             var due = dueBy(task)
         else { return }
         hosts.tally.waits += 1
-        let isUrgent = task.isUrgent && !task.mayHaveBeenHanded && hasUrgency(name)
+        let isUrgent =
+            task.isContinued || task.isUrgent && !task.mayHaveBeenHanded && hasUrgency(name)
         if host.failures > 0, let failed = host.failedAt, !isUrgent {
             due = max(due, later(failed.wall, failed.instant, hosts.backOff(host)))
             if hosts.ledger.hasJumped(since: failed.instant), let jumped = hosts.ledger.jumped {

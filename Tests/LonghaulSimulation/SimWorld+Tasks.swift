@@ -17,11 +17,13 @@ extension SimWorld {
             guard let task = tasks.live(key) else { return }
             say("task \(task.number) is cancelled")
             try clients.tasks.cancel([identifier], host: host)
+            tasks.noteStopped { $0.key == key }
             tasks.remove { $0.key == key }
         case 14:
             guard random.happens(0.2) else { return }
             say("all tasks of \(host) are cancelled")
             _ = try clients.tasks.cancelAll(host: host)
+            tasks.noteStopped { $0.key.host == host && !$0.key.isWakeUp }
             tasks.remove { $0.key.host == host && !$0.key.isWakeUp }
         case 15, 16: try simulate(key)
         case 17:
@@ -46,6 +48,7 @@ extension SimWorld {
     }
 
     private func request(_ identifier: String, _ host: String) -> TaskRequest {
+        if random.happens(0.2) { return continuedRequest(identifier, host) }
         var request = TaskRequest(
             identifier: identifier, kind: random.happens(0.6) ? .processing : .refresh, host: host)
         if random.happens(0.25) {
@@ -91,7 +94,9 @@ extension SimWorld {
         let most =
             task.isStanding
             ? Limits.pendingStanding
-            : new.kind == .refresh ? Limits.pendingRefreshes : Limits.pendingProcessings
+            : new.kind == .refresh
+                ? Limits.pendingRefreshes
+                : task.isContinued ? Limits.pendingContinued : Limits.pendingProcessings
         do {
             _ = try clients.tasks.submit(request, now: now.wall)
             if !isReplacing, pending >= most {
@@ -222,6 +227,7 @@ extension SimWorld {
             return task.launch != nil || task.begun.map { $0.monotonic < change } ?? true
         }
         _ = try clients.tasks.cancelAll()
+        tasks.noteStopped { !$0.key.isWakeUp }
         tasks.remove { !$0.key.isWakeUp }
         inputs.append(.wake)
         try waitForTasks { _ in hosts.processes.isEmpty == false }
@@ -253,6 +259,7 @@ extension SimWorld {
         where task.isLive && isUnwanted(task) {
             say("task \(task.number) is cancelled")
             try clients.tasks.cancel([task.key.identifier], host: task.key.host)
+            tasks.noteStopped { $0.key == task.key }
             tasks.remove { $0.number == task.number }
         }
     }

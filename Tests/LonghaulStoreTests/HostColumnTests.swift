@@ -87,6 +87,7 @@ import Testing
                 "failures": "14", "deferrals": "15", "emptyRuns": "16", "writtenAt": "17",
                 "trigger": "'battery'", "triggeredAt": "18", "launch": "19", "startedAt": "20",
                 "firedBy": "'power'", "firedAt": "21", "awaits": "'22,23'",
+                "progress": quoted(ProgressReport(title: "t24")), "reports": "25",
             ])
         let task = try #require(try scratch.store.tasks.find("i3").first)
         #expect(task.id.rawValue == 1 && task.host == "h2" && task.kind == .processing)
@@ -104,6 +105,7 @@ import Testing
                 timing.waivesAt, timing.window, timing.lastStart, task.writtenAt, task.startedAt)
                 == [5, 6, 9, 10, 11, 12, 13, 17, 20])
         #expect(timing.failures == 14 && timing.deferrals == 15 && timing.emptyRuns == 16)
+        #expect(task.report == ProgressReport(title: "t24") && task.reports == 25)
         #expect(task.launch?.rawValue == 19 && task.awaits.map(\.rawValue) == [22, 23])
         #expect(
             task.trigger

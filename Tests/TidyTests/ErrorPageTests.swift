@@ -39,6 +39,7 @@ import Testing
         "noSuchEvent": "LonghaulStoreTests/EventLogTests",
         "notPermitted": "LonghaulTests/SchedulerTests",
         "tooManyPendingTaskRequests": "LonghaulTests/SchedulerTests",
+        "immediateRunIneligible": "LonghaulTestingTests/ContinuedWorldTests",
         "unavailable": "LonghaulTests/SchedulerTests",
         "conflict": "LonghaulTests/EnqueueTests",
         "storeUnavailable": "LonghaulStoreTests/OpenTests",

@@ -93,6 +93,9 @@ package struct HostHandover {
         {
             handover = events
         }
+        // A continued task has no time limit while it reports progress.
+        let isContinued = tasks.contains { $0.kind == .continued }
+        let deadline = isContinued ? nil : deadline
         for task in tasks { try append(line(task, deadline: deadline)) }
         handover.tasks = tasks.map(\.id)
         if handover.session == nil, tasks.isEmpty { return nil }
@@ -127,7 +130,7 @@ package struct HostHandover {
         return reader.handover
     }
 
-    private func line(_ task: StoredTask, deadline: Timestamp) -> [UInt8] {
+    private func line(_ task: StoredTask, deadline: Timestamp?) -> [UInt8] {
         let request = task.request
         var text = JSONText()
         text.object {
@@ -138,6 +141,10 @@ package struct HostHandover {
                 $0.field("type", "task")
                 $0.field("identifier", request.identifier)
                 $0.field("kind", request.kind.rawValue)
+                if let continued = request.continued {
+                    $0.field("title", continued.title)
+                    $0.field("subtitle", continued.subtitle)
+                }
                 if let fired = task.trigger {
                     $0.field("trigger") {
                         $0.field("event", fired.events[fired.events.count - 1].trigger.event)
@@ -174,7 +181,7 @@ enum HostEnvironment {
     /// followed by the variables of this launch.
     static func all(
         _ order: LaunchOrder, _ handover: Handover, _ tasks: [StoredTask], _ directory: String,
-        deadline: Timestamp
+        deadline: Timestamp?
     ) -> [String: String] {
         if let job = order.program.job { return all(order, job, tasks, directory) }
         var variables = Environment.all()
@@ -189,7 +196,7 @@ enum HostEnvironment {
         variables["LONGHAUL_SESSION"] = handover.session
         let names = tasks.filter { $0.kind != .wakeUp }.map(\.request.identifier)
         if !names.isEmpty { variables["LONGHAUL_TASK"] = names.joined(separator: ",") }
-        variables["LONGHAUL_DEADLINE"] = RFC3339.format(deadline)
+        variables["LONGHAUL_DEADLINE"] = deadline.map { RFC3339.format($0) }
         return variables
     }
 

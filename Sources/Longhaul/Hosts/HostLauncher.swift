@@ -7,6 +7,9 @@ internal import Synchronization
 /// Bytes kept of the output of a host: the last ones.
 private let launchOutputBytes = 16 << 10
 
+/// Tasks whose progress is kept until the engine takes it; a launch carries one that has any.
+private let reportedTasksMaximum = 16
+
 /// Starts hosts for the engine of this process. Its thread comes with the first one.
 final class HostLauncher: HostPort {
     let queue: TransferQueue
@@ -18,6 +21,8 @@ final class HostLauncher: HostPort {
         var watch: HostsWatch?
         /// Sessions of the launches whose answers are read.
         var sessions: [LaunchID: String] = [:]
+        /// Reports of progress that the engine has not taken, by task.
+        var progress: [LaunchID: [String: ProgressReport]] = [:]
         /// The leaders of their process groups.
         var processes: [LaunchID: Int32] = [:]
         /// Seconds of processor time of jobs that have ended.
@@ -177,6 +182,25 @@ final class HostLauncher: HostPort {
         try answers.recordKept(of: id)
     }
 
+    func takeProgress(of id: LaunchID) -> [String: ProgressReport] {
+        state.withLock { $0.progress.removeValue(forKey: id) } ?? [:]
+    }
+
+    /// The engine is notified once of all that come before it looks: a program may report without
+    /// a pause, and about tasks that do not exist.
+    private func receive(_ answer: ProgressAnswer, of id: LaunchID) {
+        let isFirst = state.withLock { state in
+            var reports = state.progress[id] ?? [:]
+            let isFirst = reports.isEmpty
+            let known = reports[answer.identifier]
+            if known == nil, reports.count == reportedTasksMaximum { return false }
+            reports[answer.identifier] = known?.followed(by: answer.report) ?? answer.report
+            state.progress[id] = reports
+            return isFirst
+        }
+        if isFirst { report(.progress(id)) }
+    }
+
     func dropAnswers(of id: LaunchID) { answers.drop(of: id) }
 
     func stop() {
@@ -213,6 +237,7 @@ final class HostLauncher: HostPort {
             if let answer = TaskAnswer(line) {
                 return report(.result(id, task: answer.identifier, answer.result))
             }
+            if let answer = ProgressAnswer(line) { return receive(answer, of: id) }
             guard let session = state.withLock({ $0.sessions[id] }),
                 let answer = InputAnswer(line)
             else { return }
@@ -226,6 +251,7 @@ final class HostLauncher: HostPort {
                 $0.sessions[id] = nil
                 $0.processes[id] = nil
                 $0.residents.remove(id)
+                $0.progress[id] = nil
                 $0.used[id] = used
             }
             switch end {

@@ -85,6 +85,51 @@ struct TaskAnswer: Hashable {
     }
 }
 
+/// A report of progress about a continued task: a line of its program's standard output.
+struct ProgressAnswer: Hashable {
+    var identifier: String
+    var report = ProgressReport()
+
+    /// `nil` = not a report, or one that makes no sense.
+    init?(_ line: [UInt8]) {
+        var identifier: String?
+        var report = ProgressReport()
+        do {
+            try line.withUnsafeBufferPointer { bytes in
+                var scanner = JSONScanner(bytes)
+                try scanner.object { key, scanner in
+                    if scanner.null() { return }
+                    switch key {
+                    case "task": identifier = try scanner.string()
+                    case "progress": report.progress = try Self.progress(&scanner)
+                    case "title": report.title = try scanner.string()
+                    case "subtitle": report.subtitle = try scanner.string()
+                    default: _ = try scanner.raw()
+                    }
+                }
+                try scanner.end()
+            }
+        } catch {
+            return nil
+        }
+        guard let identifier, report.isValid else { return nil }
+        self.identifier = identifier
+        self.report = report
+    }
+
+    private static func progress(_ scanner: inout JSONScanner) throws -> TaskProgress {
+        var progress = TaskProgress()
+        try scanner.object { key, scanner in
+            switch key {
+            case "completed": progress.completedUnitCount = try scanner.integer()
+            case "total": progress.totalUnitCount = try scanner.integer()
+            default: _ = try scanner.raw()
+            }
+        }
+        return progress
+    }
+}
+
 extension TransferQueue {
     /// Carries an answer out, for a transfer of that session that waits for one.
     func apply(_ answer: InputAnswer, session: String) throws(LonghaulError) {

@@ -59,10 +59,16 @@ package final class LaunchTaker: Sendable {
         return text.bytes
     }
 
-    /// A line as a launched host writes it, from any thread. A line that is not a result of a task
-    /// has no effect.
+    /// A line as a launched host writes it, from any thread. A line that is neither a result nor
+    /// progress of a task has no effect.
     package func report(_ line: [UInt8]) throws(LonghaulError) {
-        guard let answer = TaskAnswer(line), let id = state.withLock({ $0.launch }) else { return }
+        guard let id = state.withLock({ $0.launch }) else { return }
+        guard let answer = TaskAnswer(line) else {
+            if let answer = ProgressAnswer(line) {
+                try queue.report(answer.report, of: answer.identifier, in: id)
+            }
+            return
+        }
         try queue.report(
             LaunchReport(
                 launch: id, content: .result(task: answer.identifier, answer.result)))

@@ -75,6 +75,15 @@ struct ResidentQueue {
         return try store.residents.add(report)
     }
 
+    /// Reports progress of a continued task. `false`: it counts no more, or makes no sense.
+    @discardableResult
+    func report(
+        _ report: ProgressReport, of task: String, in launch: LaunchID
+    ) throws(LonghaulError) -> Bool {
+        defer { WakeChannel.poke(queue.directory) }
+        return try store.residents.record(report, of: task, in: launch)
+    }
+
     /// This process takes nothing more, and gives back its open launches.
     func leave(_ resident: StoredResident) throws(LonghaulError) {
         try store.residents.leave(resident.id)

@@ -27,9 +27,17 @@ final class NoticeOutlet: Sendable {
         self.init(file?.notices ?? NoticeSettings())
     }
 
+    /// Shows something on the desktop alone, in the place of what has the same tag.
+    func show(title: String, text: String, tag: String) {
+        desktop.show(DesktopNotifier.Notification(title: title, text: text, tag: tag))
+    }
+
     /// Waits for the command, half a minute at most; the desktop shows it meanwhile.
-    func deliver(_ notice: Notice) {
-        desktop.show(DesktopNotifier.Notification(title: notice.title, text: notice.text))
+    ///
+    /// - Parameter tag: It takes the place of what the desktop shows with this tag.
+    func deliver(_ notice: Notice, tag: String? = nil) {
+        desktop.show(
+            DesktopNotifier.Notification(title: notice.title, text: notice.text, tag: tag))
         guard let program = settings.command.first else { return }
         var environment = environment
         environment.merge(notice.environment) { $1 }

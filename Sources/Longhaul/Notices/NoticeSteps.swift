@@ -7,6 +7,8 @@ struct NoticeSteps: EngineWork {
     private let queue: TransferQueue
     private let outlet: NoticeOutlet
 
+    private var tasks = ContinuedNotices()
+
     init(_ queue: TransferQueue, _ outlet: NoticeOutlet) {
         self.queue = queue
         self.outlet = outlet
@@ -25,7 +27,7 @@ struct NoticeSteps: EngineWork {
     mutating func run() throws(LonghaulError) -> Timestamp? {
         while true {
             let (occurrences, last) = try queue.store.notices.next(now: queue.now)
-            guard let last else { return nil }
+            guard let last else { return try tasks.follow(queue, outlet) }
             for notice in occurrences.compactMap(Notice.init) { outlet.deliver(notice) }
             try queue.store.notices.delivered(through: last, isDurable: !occurrences.isEmpty)
         }

@@ -16,8 +16,10 @@ public struct BackgroundTasks: Sendable {
     /// repeating one continues its interval. The record is durable: it survives this process, the
     /// engine and the machine. The counterpart of `BGTaskScheduler.submit(_:)`.
     ///
-    /// - Throws: `LonghaulError` `notPermitted`, `tooManyPendingTaskRequests`, `unavailable` when
-    ///   the host's program cannot be run, `noSuchHost`, `invalidRequest`, `storeUnavailable`.
+    /// - Throws: `LonghaulError` `notPermitted`, `tooManyPendingTaskRequests`,
+    ///   `immediateRunIneligible` for a continued task with the strategy `fail` that cannot begin
+    ///   at once, `unavailable` when the host's program cannot be run, `noSuchHost`,
+    ///   `invalidRequest`, `storeUnavailable`.
     @discardableResult
     public func submit(_ request: TaskRequest) throws(LonghaulError) -> TaskRecord {
         if let defect = request.defect { throw LonghaulError(.invalidRequest, defect) }
@@ -28,7 +30,15 @@ public struct BackgroundTasks: Sendable {
         let host = try store.tasks.host(for: request)
         try checkAvailable(host)
         request.host = host.name
-        let task = try store.tasks.submit(request, now: now)
+        let view = try PlanView(queue)
+        let conditions = view.conditions(for: [request.eligibility.eligibility])
+        let task = try store.tasks.submit(request, now: now) { task, facts in
+            let plan = view.plan(facts, conditions)
+            if plan.begins(task) { return }
+            throw LonghaulError.cannotBegin(
+                task.request.identifier,
+                plan.reasons(of: task, transfers: nil).map(\.reason.rawValue))
+        }
         WakeChannel.poke(queue.directory)
         return try TaskReader(queue).record(task)
     }
@@ -42,6 +52,18 @@ public struct BackgroundTasks: Sendable {
         var records: [TaskRecord] = []
         for task in try store.tasks.all(host: host) { records.append(try reader.record(task)) }
         return records
+    }
+
+    /// The continued tasks that run, without their last runs.
+    package func runningContinued() throws(LonghaulError) -> [TaskRecord] {
+        try store.tasks.all().filter { $0.kind == .continued && $0.launch != nil }.map { task in
+            var record = TaskRecord(
+                request: task.request, state: .running, submittedAt: task.submittedAt,
+                forecast: Forecast(startsAt: task.startedAt, text: "it runs"))
+            record.continued = task.continued
+            record.progress = task.report?.progress
+            return record
+        }
     }
 
     /// Finds a request with its last runs; for a request that is done, only the runs are left.
@@ -65,8 +87,9 @@ public struct BackgroundTasks: Sendable {
         return try reader.done(identifier, host: name)
     }
 
-    /// Cancels requests, all of them or none. A launch that carries one continues. The counterpart
-    /// of `BGTaskScheduler.cancel(taskRequestWithIdentifier:)`.
+    /// Cancels requests, all of them or none. A launch that carries one continues, but that of a
+    /// continued task expires. The counterpart of
+    /// `BGTaskScheduler.cancel(taskRequestWithIdentifier:)`.
     ///
     /// - Parameters:
     ///   - identifiers: Identifiers of the requests; an unknown one refuses all.
@@ -80,8 +103,8 @@ public struct BackgroundTasks: Sendable {
         WakeChannel.poke(queue.directory)
     }
 
-    /// Cancels all requests and returns their number. A launch that carries one continues. The
-    /// counterpart of `BGTaskScheduler.cancelAllTaskRequests()`.
+    /// Cancels all requests, as ``cancel(_:host:)`` does, and returns their number. The counterpart
+    /// of `BGTaskScheduler.cancelAllTaskRequests()`.
     ///
     /// - Parameter host: `nil` = of all hosts.
     /// - Throws: `LonghaulError` `storeUnavailable`.
@@ -149,6 +172,17 @@ public struct BackgroundTasks: Sendable {
             .unavailable,
             "the host \(host.name) cannot be launched: \(program) \(why);"
                 + " mend it, or `host add` another program")
+    }
+}
+
+extension LonghaulError {
+    /// - Parameter reasons: What the task would wait for; empty = for an engine.
+    package static func cannotBegin(_ task: String, _ reasons: [String]) -> LonghaulError {
+        let waits = reasons.isEmpty ? "an engine" : reasons.joined(separator: ", ")
+        return LonghaulError(
+            .immediateRunIneligible,
+            "the task \(task) cannot begin at once, since it would wait for \(waits);"
+                + " nothing was recorded; with the strategy `queue` it waits")
     }
 }
 

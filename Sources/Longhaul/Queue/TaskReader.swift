@@ -6,28 +6,20 @@ internal import LonghaulStore
 /// waits and when it begins, by the plan that the engine would make.
 struct TaskReader {
     let queue: TransferQueue
-    private let hasEngine: Bool
     let plan: TaskPlan
+    private let hasEngine: Bool
 
     init(_ queue: TransferQueue) throws(LonghaulError) {
+        let view = try PlanView(queue)
+        let facts = try queue.store.tasks.facts(ofAllHosts: true)
         self.queue = queue
-        hasEngine = queue.isEngineRunning
-        let view = try hasEngine ? queue.store.settings.engineView() : nil
-        let machine = MachineNow(
-            queue, known: view?.conditions, networkSettlesAt: view?.outlook.networkSettlesAt)
-        let running = try hasEngine ? queue.store.hosts.openLaunches() : []
-        let busy = Set(running.map(\.host))
-        var facts = try queue.store.tasks.facts(ofAllHosts: true)
-        facts.complete(
-            isBusy: busy.contains, isAttached: { HostLock.isHeld($0, in: queue.directory) },
-            obstacle: queue.machine.obstacle,
-            isAlive: { $0.process.isAlive(on: queue.machine) })
-        facts.snapshot.placesForTasks -= running.count { $0.session == nil }
-        var conditions = ConditionSnapshot(time: .ofProcess)
-        for task in facts.snapshot.tasks where task.launch == nil {
-            conditions = machine.snapshot(for: task.eligibility(at: queue.now))
-        }
-        plan = TaskPlan.decide(facts.snapshot, conditions, TaskNews(), now: queue.now)
+        hasEngine = view.hasEngine
+        plan = view.plan(
+            facts,
+            view.conditions(
+                for: facts.snapshot.tasks.filter { $0.launch == nil }.map {
+                    $0.eligibility(at: queue.now)
+                }))
     }
 
     func record(_ task: StoredTask) throws(LonghaulError) -> TaskRecord {
@@ -38,6 +30,8 @@ struct TaskReader {
             submittedAt: task.submittedAt, forecast: Forecast(text: ""),
             failures: task.timing.failures, emptyRuns: task.timing.emptyRuns)
         record.runs = try runs(request.identifier, task.host)
+        record.continued = task.continued
+        record.progress = task.report?.progress
         if task.launch != nil {
             record.forecast = record.forecast(now: queue.now) { RFC3339.format($0) }
             record.forecast.startsAt = task.startedAt
@@ -113,5 +107,40 @@ extension TaskRecord {
 
     private static func names(_ waits: [WaitReason]) -> String {
         waits.map(\.reason.rawValue).joined(separator: ", ")
+    }
+}
+
+/// The engine and the machine, as they decide about tasks.
+struct PlanView {
+    let hasEngine: Bool
+    private let queue: TransferQueue
+    private let machine: MachineNow
+    private let running: [StoredLaunch]
+
+    init(_ queue: TransferQueue) throws(LonghaulError) {
+        self.queue = queue
+        hasEngine = queue.isEngineRunning
+        let view = try hasEngine ? queue.store.settings.engineView() : nil
+        machine = MachineNow(
+            queue, known: view?.conditions, networkSettlesAt: view?.outlook.networkSettlesAt)
+        running = try hasEngine ? queue.store.hosts.openLaunches() : []
+    }
+
+    func conditions(for keys: [EligibilityKey]) -> ConditionSnapshot {
+        var conditions = ConditionSnapshot(time: .ofProcess)
+        for key in keys { conditions = machine.snapshot(for: key) }
+        return conditions
+    }
+
+    /// The plan that the engine would make. Reads nothing from the store.
+    func plan(_ facts: TaskFacts, _ conditions: ConditionSnapshot) -> TaskPlan {
+        var facts = facts
+        let busy = Set(running.map(\.host))
+        facts.complete(
+            isBusy: busy.contains, isAttached: { HostLock.isHeld($0, in: queue.directory) },
+            obstacle: queue.machine.obstacle,
+            isAlive: { $0.process.isAlive(on: queue.machine) })
+        facts.snapshot.placesForTasks -= running.count { $0.session == nil }
+        return TaskPlan.decide(facts.snapshot, conditions, TaskNews(), now: queue.now)
     }
 }

@@ -19,6 +19,10 @@ public struct TaskRecord: Sendable {
     public var state: State
     /// When it was submitted; of one that is done, when its last run began.
     public var submittedAt: Timestamp
+    /// Title, subtitle and strategy of a continued task, as its program has changed them.
+    public var continued: ContinuedWork?
+    /// Progress of a continued task that runs; `nil` = none was reported.
+    public var progress: TaskProgress?
     /// All wait reasons; empty unless the task waits.
     public var waitingFor: [WaitReason] = []
     /// The expected beginning, as far as known.

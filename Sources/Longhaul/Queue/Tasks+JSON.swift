@@ -16,12 +16,23 @@ extension TaskRecord: ShownRecord {
             ShownField("tolerance") { $0.request.repetition?.slack },
             ShownField("on", "on", at: 5) { $0.request.triggers.map(\.rawValue) },
             ShownField("payload") { $0.request.payload.map(ShownJSON.init) },
+            ShownField("title", "title", at: 1) { $0.continued?.title },
+            ShownField("subtitle", "subtitle", at: 1) { $0.continued?.subtitle },
+            ShownField("strategy") { $0.continued?.strategy.rawValue },
+            ShownField("progress") { $0.progress },
             ShownField("failures") { $0.failures },
             ShownField("noData") { $0.emptyRuns },
             ShownField("waitingFor") { $0.waitingFor },
             ShownField("forecast") { $0.forecast },
             ShownField("runs") { $0.runs },
         ]
+}
+
+extension TaskProgress: ShownRecord {
+    package static let fields: [ShownField<TaskProgress>] = [
+        ShownField("completed") { $0.completedUnitCount },
+        ShownField("total") { $0.totalUnitCount },
+    ]
 }
 
 extension TaskRun: ShownRecord {

@@ -40,6 +40,12 @@ public struct BackgroundHost: Sendable {
         public static func processing(_ identifier: String) -> TaskLaunch {
             TaskLaunch(identifier: identifier)
         }
+
+        /// A task that was submitted with ``ContinuedTaskRequest``; `NAME.*` is all of them whose
+        /// identifiers begin with `NAME.` and that have no handler of their own.
+        public static func continued(_ identifier: String) -> TaskLaunch {
+            TaskLaunch(identifier: identifier)
+        }
     }
 
     /// Selects the session of a handler.
@@ -166,4 +172,12 @@ struct HostHandlers: Sendable {
     var tasks: [String: @Sendable (BackgroundTask) async throws -> Void] = [:]
     var sessions: [String: @Sendable (BackgroundSession, [SessionEvent]) async throws -> Void] = [:]
     var wakeUps: [String: @Sendable (JSONPayload?) async throws -> Void] = [:]
+
+    /// The handler of a task, or of the longest wildcard that it is one of.
+    func task(_ identifier: String) -> (@Sendable (BackgroundTask) async throws -> Void)? {
+        if let exact = tasks[identifier] { return exact }
+        let pattern = tasks.keys.filter { HostSettings.matches($0, identifier) }
+            .max { $0.utf8.count < $1.utf8.count }
+        return pattern.flatMap { tasks[$0] }
+    }
 }

@@ -30,6 +30,21 @@ extension ProcessingTaskRequest {
     }
 }
 
+extension ContinuedTaskRequest {
+    /// Work that a person began, with a payload.
+    ///
+    /// - Throws: `invalidRequest` for a value that JSON cannot hold, see
+    ///   ``JSONPayload/init(encoding:)``.
+    public init(
+        identifier: String, title: String, subtitle: String? = nil,
+        strategy: SubmissionStrategy = .queue, payload: some Encodable
+    ) throws(LonghaulError) {
+        self.init(
+            identifier: identifier, title: title, subtitle: subtitle, strategy: strategy)
+        self.payload = try JSONPayload(encoding: payload)
+    }
+}
+
 extension TriggerRequest {
     /// A standing request with a payload, which each of its launches gets.
     ///

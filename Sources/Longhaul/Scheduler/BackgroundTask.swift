@@ -45,6 +45,7 @@ public final class BackgroundTask: Sendable {
     let host: String
     private let machine: Machine
     private let endsAt: Instant?
+    private let reporter: ProgressReporter
     private let state = Mutex(State())
 
     private struct State {
@@ -70,7 +71,12 @@ public final class BackgroundTask: Sendable {
         }
     }
 
-    init(_ task: BackgroundLaunch.HandedTask, of launch: BackgroundLaunch) {
+    /// - Parameter sendProgress: Tells the engine of the progress of a continued task.
+    init(
+        _ task: BackgroundLaunch.HandedTask, of launch: BackgroundLaunch,
+        sendProgress: @escaping ProgressReporter.Send = { _ in }
+    ) {
+        reporter = ProgressReporter(task, send: sendProgress)
         identifier = task.identifier
         kind = task.kind
         payload = task.payload
@@ -86,10 +92,40 @@ public final class BackgroundTask: Sendable {
         }
     }
 
+    // MARK: - Progress
+
+    /// Progress of a continued task; setting it reports it. A task that reports none for 60 seconds
+    /// is expired, so the counts are kept current for as long as there is work, even if they change
+    /// little. More than one report a second costs nothing. Counts that make no sense (more done
+    /// than there is, a total of 0) are not reported. On tasks of other kinds it has no effect. The
+    /// counterpart of `BGContinuedProcessingTask.progress`.
+    public var progress: TaskProgress {
+        get { reporter.progress }
+        set { if kind == .continued { reporter.report(newValue) } }
+    }
+
+    /// Title of a continued task, as submitted or as replaced by ``updateTitle(_:subtitle:)``;
+    /// empty for other kinds.
+    public var title: String { reporter.work.title }
+
+    /// Subtitle of a continued task; `nil` = none.
+    public var subtitle: String? { reporter.work.subtitle }
+
+    /// Replaces the title and the subtitle that a person sees. Each has 256 bytes at most, on one
+    /// line; others are ignored, and so is the call on a task of another kind. It is no report of
+    /// progress. The counterpart of `BGContinuedProcessingTask.updateTitle(_:subtitle:)`.
+    ///
+    /// - Parameters:
+    ///   - title: Not empty.
+    ///   - subtitle: `nil` = none.
+    public func updateTitle(_ title: String, subtitle: String? = nil) {
+        if kind == .continued { reporter.report(title: title, subtitle: subtitle) }
+    }
+
     // MARK: - Expiration
 
     /// Seconds until the launch is asked to end; a requirement that is lost ends it earlier.
-    /// Infinite without a deadline. All tasks of a launch share it.
+    /// Infinite without a deadline, as for a continued task. All tasks of a launch share it.
     public var remainingTime: Double {
         if hasExpired { return 0 }
         return endsAt.map { max(0, $0 - machine.now().monotonic) } ?? .infinity

@@ -3,7 +3,7 @@ public import LonghaulCore
 
 /// A request to launch a host for a task. The counterpart of `BGTaskRequest`.
 ///
-/// What the three kinds of requests have in common is here: when a task may begin and what it
+/// What the kinds of requests have in common is here: when a task may begin and what it
 /// needs. Everything in ``request`` that has no property here may be set there.
 public protocol BackgroundTaskRequest: Hashable, Sendable, CustomStringConvertible {
     /// The recorded request, the same as `longhaul task submit` records.
@@ -126,6 +126,60 @@ public struct ProcessingTaskRequest: BackgroundTaskRequest {
     fileprivate init(_ request: TaskRequest) { self.request = request }
 }
 
+/// A request for work that a person began and may leave, as an export. It begins at once, in a
+/// launch of its own, and has no time limit while its handler reports
+/// ``BackgroundTask/progress``; one that reports none for 60 seconds is expired. People see it with
+/// its title and progress, and may stop it: it is expired then, too. It is not repeated after a
+/// failure; one that an engine or the machine has lost comes again. The counterpart of
+/// `BGContinuedProcessingTaskRequest`.
+///
+/// The identifier is permitted to the host, or one of a permitted wildcard (`com.example.export.*`
+/// permits `com.example.export.7`). Ten pending requests of this kind are accepted for each host.
+public struct ContinuedTaskRequest: BackgroundTaskRequest {
+    public var request: TaskRequest
+
+    /// The title that a person sees: 1 to 256 bytes, on one line.
+    public var title: String {
+        get { work.title }
+        set { request.continued = work.with { $0.title = newValue } }
+    }
+
+    /// Shown below the title, at most 256 bytes; `nil` = nothing.
+    public var subtitle: String? {
+        get { work.subtitle }
+        set { request.continued = work.with { $0.subtitle = newValue } }
+    }
+
+    /// What happens if the task cannot begin at once. Default: it waits.
+    public var strategy: SubmissionStrategy {
+        get { work.strategy }
+        set { request.continued = work.with { $0.strategy = newValue } }
+    }
+
+    private var work: ContinuedWork { request.continued ?? ContinuedWork(title: "") }
+
+    /// Work to be done once, at once, without requirements. ``earliestBeginDate`` and ``repeats``
+    /// stay unset: a request with either is refused.
+    public init(
+        identifier: String, title: String, subtitle: String? = nil,
+        strategy: SubmissionStrategy = .queue
+    ) {
+        request = TaskRequest(
+            identifier: identifier,
+            continued: ContinuedWork(title: title, subtitle: subtitle, strategy: strategy))
+    }
+
+    fileprivate init(_ request: TaskRequest) { self.request = request }
+}
+
+extension ContinuedWork {
+    fileprivate func with(_ change: (inout ContinuedWork) -> Void) -> ContinuedWork {
+        var work = self
+        change(&work)
+        return work
+    }
+}
+
 /// A standing request: a launch each time the machine changes in a way, until it is cancelled. The
 /// counterpart of launches for significant location changes.
 ///
@@ -168,6 +222,7 @@ extension TaskRequest {
         switch kind {
         case .refresh: return AppRefreshTaskRequest(self)
         case .processing: return ProcessingTaskRequest(self)
+        case .continued: return ContinuedTaskRequest(self)
         }
     }
 }

@@ -46,8 +46,8 @@ public final class BackgroundTaskScheduler: Sendable {
     // MARK: - Requests
 
     /// Records a request, durably. A pending request of the same identifier is replaced; one that
-    /// repeats keeps its interval, so that submitting at each start of a program is right.
-    /// The counterpart of `BGTaskScheduler.submit(_:)`.
+    /// repeats keeps its interval, so that submitting at each start of a program is right. The
+    /// counterpart of `BGTaskScheduler.submit(_:)`.
     ///
     /// While no engine runs, the installed service starts one. Without a service, and without a
     /// session of this program that is the engine, a warning on standard error says that the task
@@ -55,9 +55,10 @@ public final class BackgroundTaskScheduler: Sendable {
     ///
     /// - Throws: `notPermitted` for an identifier that the host is not permitted;
     ///   `tooManyPendingTaskRequests` when as many wait as may: 1 refresh and 10 processing
-    ///   requests; `unavailable` when the host's program is missing or may not be run;
-    ///   `invalidRequest`, also for a ``TriggerRequest`` without a trigger; `storeUnavailable`.
-    ///   Then nothing was recorded.
+    ///   requests; `immediateRunIneligible` for a ``ContinuedTaskRequest`` with the strategy `fail`
+    ///   that cannot begin at once; `unavailable` when the host's program is missing or may not be
+    ///   run; `invalidRequest`, also for a ``TriggerRequest`` without a trigger;
+    ///   `storeUnavailable`. Then nothing was recorded.
     public func submit(_ request: any BackgroundTaskRequest) async throws(LonghaulError) {
         if let standing = request as? TriggerRequest, standing.triggers.isEmpty {
             throw LonghaulError(.invalidRequest, "a standing request has at least one trigger")
@@ -65,11 +66,17 @@ public final class BackgroundTaskScheduler: Sendable {
         var wanted = request.request
         wanted.host = host.identifier
         let recorded = wanted
+        let isEngineWanted = sharedStore.isEngineWanted
         let isAnyEngine = try await sharedStore.executor.change { queue throws(LonghaulError) in
+            let isAnyEngine =
+                queue.isEngineRunning || ActivationFile.touch(in: queue.directory)
+            if recorded.continued?.strategy == .fail, !isAnyEngine, !isEngineWanted {
+                throw LonghaulError.cannotBegin(recorded.identifier, [])
+            }
             _ = try queue.tasks.submit(recorded)
-            return queue.isEngineRunning || ActivationFile.touch(in: queue.directory)
+            return isAnyEngine
         }
-        if !isAnyEngine, !sharedStore.isEngineWanted {
+        if !isAnyEngine, !isEngineWanted {
             ProgramNotice.noEngine(host: host.identifier, task: recorded.identifier).log()
         }
     }
@@ -91,8 +98,8 @@ public final class BackgroundTaskScheduler: Sendable {
     }
 
     /// Cancels a pending request, durably; without one nothing happens. A launch that carries the
-    /// task goes on, and the task does not come again. The counterpart of
-    /// `BGTaskScheduler.cancel(taskRequestWithIdentifier:)`.
+    /// task goes on, but that of a continued task expires; the task does not come again. The
+    /// counterpart of `BGTaskScheduler.cancel(taskRequestWithIdentifier:)`.
     ///
     /// - Throws: `storeUnavailable`.
     public func cancel(taskRequestWithIdentifier identifier: String) async throws(LonghaulError) {
@@ -106,8 +113,8 @@ public final class BackgroundTaskScheduler: Sendable {
         }
     }
 
-    /// Cancels all requests of the host, durably. Running launches are not interrupted. The
-    /// counterpart of `BGTaskScheduler.cancelAllTaskRequests()`.
+    /// Cancels all requests of the host, durably. Running launches are not interrupted, but for
+    /// those of continued tasks. The counterpart of `BGTaskScheduler.cancelAllTaskRequests()`.
     ///
     /// - Throws: `storeUnavailable`.
     public func cancelAllTaskRequests() async throws(LonghaulError) {
@@ -148,6 +155,9 @@ public final class BackgroundTaskScheduler: Sendable {
     /// The counterpart of `BGTaskScheduler.register(forTaskWithIdentifier:using:launchHandler:)`.
     /// Programs written for Swift concurrency use ``BackgroundHost`` instead.
     ///
+    /// A handler of a permitted wildcard (`NAME.*`) gets all continued tasks of it that have no
+    /// handler of their own.
+    ///
     /// - Returns: `false` for a task that the host is not permitted or that has a handler already;
     ///   then nothing was registered.
     @discardableResult
@@ -155,7 +165,9 @@ public final class BackgroundTaskScheduler: Sendable {
         forTaskWithIdentifier identifier: String,
         launchHandler: @escaping @Sendable (BackgroundTask) -> Void
     ) -> Bool {
-        if let permitted = host.permittedTaskIdentifiers, !permitted.contains(identifier) {
+        if let permitted = host.permittedTaskIdentifiers, !permitted.contains(identifier),
+            !permitted.contains(where: { HostSettings.matches($0, identifier) })
+        {
             return false
         }
         return handlers.withLock { handlers in

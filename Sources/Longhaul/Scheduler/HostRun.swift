@@ -12,14 +12,20 @@ struct HostRun {
     /// Tells the result of a task.
     typealias Tell = @Sendable (TaskResult, _ task: String) async -> Void
 
+    /// Tells the progress of a continued task.
+    typealias Report = @Sendable (ProgressReport, _ task: String) async -> Void
+
     init(
         _ launch: BackgroundLaunch, _ handlers: HostHandlers,
-        tell: @escaping Tell = HostRun.tellEngine
+        tell: @escaping Tell = HostRun.tellEngine,
+        report: @escaping Report = HostRun.reportProgress
     ) {
         self.launch = launch
         self.handlers = handlers
         self.tell = tell
-        tasks = launch.tasks.map { BackgroundTask($0, of: launch) }
+        tasks = launch.tasks.map { task in
+            BackgroundTask(task, of: launch) { await report($0, task.identifier) }
+        }
     }
 
     /// - Returns: Whether all was handled; a task that has reported a result was, also a failure.
@@ -60,7 +66,7 @@ struct HostRun {
     }
 
     private func runHandler(of task: BackgroundTask) async -> Bool {
-        guard let handler = handlers.tasks[task.identifier] else {
+        guard let handler = handlers.task(task.identifier) else {
             report("no handler is registered for the task \(task.identifier)")
             await tell(.failure, task.identifier)
             return true
@@ -137,6 +143,19 @@ struct HostRun {
         }
         text.endLine()
         // The exit status stands for a result that cannot be reported.
+        text.bytes.withUnsafeBytes { try? CommandStream.writeAll(1, $0) }
+    }
+
+    /// At once, in one write. A report that cannot be written is followed by others.
+    @Sendable static func reportProgress(_ report: ProgressReport, of task: String) {
+        var text = JSONText()
+        text.object {
+            $0.field("task", task)
+            if let progress = report.progress { $0.field("progress", progress) }
+            if let title = report.title { $0.field("title", title) }
+            if let subtitle = report.subtitle { $0.field("subtitle", subtitle) }
+        }
+        text.endLine()
         text.bytes.withUnsafeBytes { try? CommandStream.writeAll(1, $0) }
     }
 

@@ -93,9 +93,10 @@ struct ResidentHost: Sendable {
             // Another process has acknowledged all of it.
             return await report(.ended(status: 0), of: id)
         }
-        let run = HostRun(launch, handlers) { result, task in
-            await report(.result(task: task, result), of: id)
-        }
+        let run = HostRun(
+            launch, handlers,
+            tell: { result, task in await report(.result(task: task, result), of: id) },
+            report: { progress, task in await self.report(progress, of: task, in: id) })
         let work = Task {
             await BackgroundLaunch.$handed.withValue(launch) { await run.handleAll() }
         }
@@ -125,6 +126,13 @@ struct ResidentHost: Sendable {
             } catch {
                 await pause()
             }
+        }
+    }
+
+    /// A report that cannot be recorded is followed by others.
+    private func report(_ progress: ProgressReport, of task: String, in id: LaunchID) async {
+        _ = try? await executor.change { queue throws(LonghaulError) in
+            try ResidentQueue(queue: queue).report(progress, of: task, in: id)
         }
     }
 

@@ -13,6 +13,8 @@ private struct Line: Decodable {
     var trigger: LineTrigger?
     var attempt: Int?
     var deadline: String?
+    var title: String?
+    var subtitle: String?
     var payload: JSONPayload?
 
     var task: BackgroundLaunch.HandedTask? {
@@ -21,7 +23,8 @@ private struct Line: Decodable {
         return BackgroundLaunch.HandedTask(
             identifier: identifier, kind: kind ?? .refresh, payload: payload,
             triggers: events.map(\.trigger), triggerEvents: events, attempt: attempt ?? 1,
-            deadline: deadline.flatMap(RFC3339.parse).map(Date.init))
+            deadline: deadline.flatMap(RFC3339.parse).map(Date.init), title: title,
+            subtitle: subtitle)
     }
 
     var wakeUp: BackgroundLaunch.HandedWakeUp? {

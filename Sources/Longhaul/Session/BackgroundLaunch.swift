@@ -39,7 +39,8 @@ public struct BackgroundLaunch: Sendable {
     public var session: String?
     /// The identifiers of ``tasks``, with commas between.
     public var task: String?
-    /// When the process is asked to end (SIGTERM); five seconds later it is killed.
+    /// When the process is asked to end (SIGTERM); five seconds later it is killed. `nil` for a
+    /// continued task, which has no time limit while it reports progress.
     public var deadline: Date?
     /// The state directory of the queue that it was started for:
     /// ``BackgroundSession/Configuration/store``.
@@ -78,8 +79,12 @@ public struct BackgroundLaunch: Sendable {
         public var triggerEvents: [TriggerEvent] = []
         /// 1, and one more for each run in a row that has failed.
         public var attempt: Int
-        /// When the launch is asked to end.
+        /// When the launch is asked to end; `nil` for a continued task.
         public var deadline: Date?
+        /// Title of a continued task; `nil` = another kind.
+        public var title: String?
+        /// Subtitle of a continued task; `nil` = none.
+        public var subtitle: String?
 
         /// The last of ``triggers``; `nil` if empty.
         public var trigger: TaskTrigger? { triggers.last }

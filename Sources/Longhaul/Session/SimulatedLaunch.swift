@@ -14,6 +14,7 @@ package final class SimulatedLaunch: Sendable {
     /// Returns when the seconds have passed in the world.
     let sleep: @Sendable (_ seconds: Double) async throws -> Void
     private let result: @Sendable (_ task: String, TaskResult) -> Void
+    private let progress: @Sendable (_ task: String, ProgressReport) -> Void
     private let state = Mutex(State())
 
     private struct State {
@@ -26,10 +27,12 @@ package final class SimulatedLaunch: Sendable {
     ///   - input: JSON Lines.
     ///   - sleep: Returns when the seconds have passed in the world.
     ///   - result: Called with the program's result of a task.
+    ///   - progress: Called with its reports of progress.
     package init?(
         environment: [String: String], input: Data,
         sleep: @escaping @Sendable (_ seconds: Double) async throws -> Void,
-        result: @escaping @Sendable (_ task: String, TaskResult) -> Void
+        result: @escaping @Sendable (_ task: String, TaskResult) -> Void,
+        progress: @escaping @Sendable (_ task: String, ProgressReport) -> Void
     ) {
         guard let launch = BackgroundLaunch(environment: environment, input: input) else {
             return nil
@@ -37,11 +40,14 @@ package final class SimulatedLaunch: Sendable {
         self.launch = launch
         self.sleep = sleep
         self.result = result
+        self.progress = progress
     }
 
     // MARK: - For the program
 
     func report(_ result: TaskResult, of task: String) { self.result(task, result) }
+
+    func report(_ report: ProgressReport, of task: String) { progress(task, report) }
 
     /// Sets the action of SIGTERM.
     func trap(_ handler: @escaping @Sendable () -> Void) {

@@ -38,6 +38,7 @@ extension LonghaulError: LocalizedError {
         .noSuchTask: "check the identifier of the task",
         .notPermitted: "permit the identifier when the host is registered",
         .tooManyPendingTaskRequests: "cancel a request, or wait until one has run",
+        .immediateRunIneligible: "submit the task so that it may wait, or submit it later",
         .unavailable: "repair the host's program, or register another one",
         .noSuchEvent: "check the number of the event",
         .conflict: "wait for the other transfer, or cancel it",

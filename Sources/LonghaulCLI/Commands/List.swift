@@ -11,7 +11,7 @@ struct List: ConsoleCommand {
         abstract: "List transfers: state, progress, and what they wait for.",
         discussion: """
             Without options: the newest 50 unfinished ones, or where there is room the ones that \
-            ended last.
+            ended last, and the continued tasks that run.
 
               longhaul list --state failed
               longhaul list --long
@@ -64,7 +64,9 @@ struct List: ConsoleCommand {
             if page.count == listRowsPerPage { try show() }
         }
         if !page.isEmpty { try show() }
-        if isFirstPage { console.say("no transfers") }
+        let tasks = try session == nil && states.isEmpty ? queue.tasks.runningContinued() : []
+        for task in tasks { try console.line(TaskText.listed(task)) }
+        if isFirstPage, tasks.isEmpty { console.say("no transfers") }
         return .done
     }
 

@@ -7,7 +7,8 @@ struct Watch: ConsoleCommand {
         commandName: "watch",
         abstract: "Show the progress of running transfers until none is left.",
         discussion: """
-            The lines of `get`, for all transfers that run or wait, until none is left. Moves \
+            The lines of `get`, for all transfers that run or wait and for continued tasks that \
+            run, until none is left. Moves \
             nothing itself: `longhaul status` says whether an engine runs. Ctrl-C ends it, and \
             nothing else.
 

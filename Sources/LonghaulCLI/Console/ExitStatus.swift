@@ -25,8 +25,8 @@ enum ExitStatus: Int32, CaseIterable {
             .noSuchBundle, .noSuchFolder:
             self = .noSuchTransfer
         case .conflict, .destinationExists, .permission, .noSpace, .tooLarge, .notPermitted,
-            .sourceChanged, .tooManyPendingTaskRequests, .unavailable, .unauthorized,
-            .invalidManifest:
+            .sourceChanged, .tooManyPendingTaskRequests, .immediateRunIneligible, .unavailable,
+            .unauthorized, .invalidManifest:
             self = .refused
         case .invalidRequest, .unsupported: self = .usage
         case .storeUnavailable: self = .storeUnavailable

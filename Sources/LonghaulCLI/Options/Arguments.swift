@@ -12,7 +12,7 @@ extension TransferID: ExpressibleByArgument {
 
 extension TransferState: ExpressibleByArgument {}
 
-extension TaskKind: ExpressibleByArgument {}
+extension SubmissionStrategy: ExpressibleByArgument {}
 
 extension SleepInhibition: ExpressibleByArgument {}
 

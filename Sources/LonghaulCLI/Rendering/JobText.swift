@@ -134,7 +134,7 @@ struct JobText {
         case .requirement: return "stopped, a requirement was lost"
         case .cancelled: return "cancelled"
         case .time: return "failed: its time was over"
-        case .processor, .simulated: return "failed: ended by simulate-expiration"
+        case .processor, .simulated, .progress: return "failed: ended by simulate-expiration"
         case nil: return "lost with the machine"
         }
     }

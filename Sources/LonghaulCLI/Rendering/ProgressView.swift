@@ -31,13 +31,18 @@ struct ProgressView: Equatable {
     var rows: [Row]
     /// `nil` for a single transfer.
     var totals: Totals?
+    /// Running continued tasks, safe for a terminal.
+    var tasks: [String] = []
 
     /// At most as many lines as the terminal has, less one for the cursor.
     func lines(_ terminal: TerminalFacts) -> [String] {
         let width = terminal.columns ?? 80
         let room = min(progressRows, max(1, terminal.rows - 2))
         let lines = rows.prefix(room).map { line($0, width: width, terminal) }
-        return lines + (totals.map { [line($0, width: width)] } ?? [])
+        let tasks = tasks.prefix(room).map {
+            DisplayWidth.cut($0, to: max(8, width - 1), ellipsis: terminal.ellipsis)
+        }
+        return lines + tasks + (totals.map { [line($0, width: width)] } ?? [])
     }
 
     // MARK: - One line

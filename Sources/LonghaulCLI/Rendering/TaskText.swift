@@ -16,7 +16,7 @@ struct TaskText {
         let rows = tasks.map { task in
             [
                 TerminalText.shown(task.request.identifier), host(task),
-                task.request.kind.rawValue, task.state.rawValue, wait(task),
+                task.request.kind.rawValue, task.state.rawValue, note(task),
             ]
         }
         return TableLayout.lines(
@@ -41,9 +41,14 @@ struct TaskText {
         lines += [
             TextLine(1, "host", host(task)),
             TextLine(8, "waits for", all: task.waitingFor.map(waits.long)),
+            TextLine(9, "progress", task.progress.map(progress)),
             TextLine(9, "forecast", forecast(task)),
         ]
         return TextLine.ordered(lines) + task.runs.map(line)
+    }
+
+    private func progress(_ progress: TaskProgress) -> String {
+        "\(progress.percent) %, \(progress.completedUnitCount) of \(progress.totalUnitCount)"
     }
 
     /// A request of `host show`.
@@ -89,8 +94,20 @@ struct TaskText {
         task.forecast(now: time.now) { time.short($0) }.text
     }
 
-    private func wait(_ task: TaskRecord) -> String {
-        if task.state != .waiting { return "" }
+    /// Title and progress of a continued task.
+    static func progress(_ task: TaskRecord) -> String {
+        let percent = task.progress.map { "\($0.percent) %" }
+        return [task.continued?.title, task.continued?.subtitle, percent]
+            .compactMap { $0.map { TerminalText.shown($0) } }.joined(separator: ", ")
+    }
+
+    /// A line of `list`.
+    static func listed(_ task: TaskRecord) -> String {
+        "task \(TerminalText.shown(task.request.identifier)): " + progress(task)
+    }
+
+    private func note(_ task: TaskRecord) -> String {
+        if task.state != .waiting { return Self.progress(task) }
         if task.waitingFor.contains(where: { $0.reason == .trigger }) {
             return task.request.triggers.map(\.rawValue).joined(separator: ", ")
         }

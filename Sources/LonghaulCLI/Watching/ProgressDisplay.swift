@@ -149,18 +149,22 @@ final class ProgressDisplay {
         }
     }
 
-    func show(_ transfers: [Transfer], _ totals: ProgressView.Totals?) {
+    /// - Parameter tasks: The running continued tasks, a line each.
+    func show(
+        _ transfers: [Transfer], _ totals: ProgressView.Totals?, tasks: [String] = []
+    ) {
         switch mode {
         case .silent: return
         case .plain:
             for transfer in transfers where transfer.state == .running || totals == nil {
                 put(plain(transfer))
             }
+            for task in tasks { put(task) }
             if let totals, totals.waiting > 0 { put(ProgressView.text(totals)) }
         case .live:
             let view = ProgressView(
                 rows: transfers.filter { $0.state == .running || transfers.count <= 8 }.map(row),
-                totals: totals)
+                totals: totals, tasks: tasks)
             draw(view.lines(terminalFacts()))
         }
         flush()

@@ -43,6 +43,7 @@ final class QueueProgress {
         }
         running = Set(moving.map(\.id))
         display.looked(at: unfinished)
+        let tasks = ids == nil && session == nil ? try queue.tasks.runningContinued() : []
         if display.isDue(at: SystemClock.now().monotonic) {
             let shown = moving + unfinished.filter { $0.state != .running }.prefix(8)
             var totals: ProgressView.Totals?
@@ -52,9 +53,9 @@ final class QueueProgress {
                 totals?.completed = completed
                 totals?.failed = failed
             }
-            display.show(shown, totals)
+            display.show(shown, totals, tasks: tasks.map(TaskText.progress))
         }
-        return unfinished.contains { $0.state != .paused }
+        return !tasks.isEmpty || unfinished.contains { $0.state != .paused }
     }
 
     func clear() { display.clear() }

@@ -10,7 +10,7 @@ package struct Notice: Hashable, Sendable {
         case completed, failed
         /// An answer is needed.
         case input
-        /// A task or an activity has used up its time.
+        /// A task or an activity has used up its time, or a continued task reports nothing.
         case expired
     }
 
@@ -55,6 +55,21 @@ package struct Notice: Hashable, Sendable {
         url = Redaction.url(transfer.url)
         bytes = transfer.bytesDone
         error = transfer.error?.message
+    }
+
+    /// The end of a continued task; `nil` = a person has stopped it.
+    package init?(continued identifier: String, title: String, _ run: TaskRun) {
+        let happened: Event
+        switch (run.result, run.expiration) {
+        case (.success, _), (.noData, _): happened = .completed
+        case (.failure, _), (.deferred, _): happened = .failed
+        case (nil, .cancelled): return nil
+        case (nil, .some): happened = .expired
+        case (nil, nil): happened = .failed
+        }
+        self.init(happened, id: identifier, name: title)
+        state = "done"
+        error = run.expiration?.text
     }
 
     /// The end of several transfers that belong together; `nil` = a user has cancelled all of them.

@@ -324,7 +324,9 @@ package struct TaskPlan: Sendable {
         slotWaits = slots.waits
     }
 
+    /// No delay of its host holds it back: an urgent wake-up, or work that a person waits for.
     private func isUrgent(_ task: StoredTask) -> Bool {
+        if task.kind == .continued { return true }
         let lost = hosts[task.host]?.urgencyLostUntil
         return task.isUrgent && lost.map { $0 <= now } ?? true
     }
@@ -334,6 +336,11 @@ package struct TaskPlan: Sendable {
         var host = hosts[task.host] ?? HostFacts(removed: task.host)
         host.tasks = [DueTask(id: task.id, kind: task.kind, isUrgent: isUrgent(task))]
         return LaunchPolicy.state(of: host, now: now)
+    }
+
+    /// A launch for the task begins now.
+    package func begins(_ task: StoredTask) -> Bool {
+        starts.contains { $0.tasks.contains { $0.id == task.id } }
     }
 
     /// The host with its tasks that may begin now or when its delay is over, and the moment at

@@ -21,21 +21,48 @@ struct KeptLaunch {
     var requested: Set<TaskID> = []
     /// Tasks of the launch that have no result yet.
     var tasks: [RunningTask] = []
+    /// The continued task that it carries, alone; `nil` = it carries none.
+    private(set) var continued: ContinuedRun?
     var processor = ProcessorWatch()
     /// An earlier engine began it, and its exit status is gone with that engine.
     var isAdopted = false
-    /// How often its answers could not be recorded.
-    var answerFailures = 0
-    /// The launch's answers were given up: its events are handed over again after any exit status.
-    var hasLostAnswers = false
+    var answers = UnrecordedAnswers()
 
     /// The processor time of a resident process is not measured, since it does other work, too; nor
-    /// that of a job, which may compute.
+    /// that of a job or a continued task, which may compute.
     mutating func watchProcessor(from now: Instant) {
-        if budget > Limits.processorSeconds, resident == nil, !program.isJob {
+        if budget > Limits.processorSeconds, resident == nil, !program.isJob, continued == nil {
             processor.sampleAt = now
         }
     }
+
+    // MARK: - Continued tasks
+
+    /// The launch has begun, or is adopted: a continued task has a minute for its first progress.
+    mutating func watchProgress(from now: Instant) {
+        guard let task = tasks.first(where: \.isContinued) else { return }
+        continued = ContinuedRun(task.identifier, reports: task.reports, now: now)
+    }
+
+    /// Its program has reported progress, which puts off its end. After an expiration nothing does.
+    mutating func receive(_ report: ProgressReport, now: Instant) {
+        continued?.receive(report, now: now)
+        putOffEnd()
+    }
+
+    /// A resident process has recorded this number of reports.
+    mutating func receive(reports count: Int, now: Instant) {
+        continued?.receive(reports: count, now: now)
+        putOffEnd()
+    }
+
+    mutating func recordProgress(now: Instant) { continued?.record(now: now) }
+
+    private mutating func putOffEnd() {
+        if let continued, !isExpired { endsAt = continued.silentUntil }
+    }
+
+    // MARK: - Moments
 
     /// When the launch needs a turn.
     func moments(now: Moment, _ time: LocalTime) -> [Instant] {
@@ -79,6 +106,14 @@ struct KeptLaunch {
     }
 }
 
+/// The answers of a host that could not be recorded.
+struct UnrecordedAnswers {
+    /// How often that has failed.
+    var failures = 0
+    /// They were given up: the events of the launch are handed over again after any exit status.
+    var areLost = false
+}
+
 /// The processor time of a launch, and the moment of the next reading.
 struct ProcessorWatch {
     var monitor = ProcessorMonitor()
@@ -117,6 +152,41 @@ struct ResidentLaunches {
             // The commit of the end finds the status.
             case .ended: .ended(report.launch, .unknown, status: nil, output: "")
             }
+        }
+    }
+}
+
+/// The launches of continued tasks: their programs report progress, which puts off their end.
+struct ContinuedLaunches {
+    private let writer: StoreWriter
+    private let port: any HostPort
+
+    init(_ writer: StoreWriter, _ port: any HostPort) {
+        self.writer = writer
+        self.port = port
+    }
+
+    /// Reads what their programs have reported; resident ones report in the store.
+    func receive(into launches: inout [LaunchID: KeptLaunch], now: Instant) {
+        for (id, launch) in launches {
+            guard let task = launch.continued?.identifier else { continue }
+            if launch.resident != nil {
+                guard let count = try? writer.store.tasks.reports(of: id) else { continue }
+                launches[id]?.receive(reports: count, now: now)
+            } else if let report = port.takeProgress(of: id)[task] {
+                launches[id]?.receive(report, now: now)
+            }
+        }
+    }
+
+    /// A power cut may lose it: the next report is recorded soon.
+    func record(of launches: inout [LaunchID: KeptLaunch], now: Instant) throws(LonghaulError) {
+        for (id, launch) in launches {
+            guard let run = launch.continued, let report = run.due(now: now) else { continue }
+            try writer.transaction(.relaxed) { tx in
+                try tx.carriedTasks.record(report, of: run.identifier, in: id)
+            }
+            launches[id]?.recordProgress(now: now)
         }
     }
 }

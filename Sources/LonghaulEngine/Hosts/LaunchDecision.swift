@@ -54,6 +54,9 @@ struct RunningTask {
     let windows: TimeWindows?
     let expires: Bool
     let isProcessing: Bool
+    let isContinued: Bool
+    /// How often its program had reported progress.
+    let reports: Int
 
     /// - Parameter isRequested: A client has asked for it: lost requirements do not end it.
     init(_ task: StoredTask, isRequested: Bool = false) {
@@ -63,6 +66,8 @@ struct RunningTask {
         expires =
             task.kind != .wakeUp && task.request.expiresWhenRequirementIsLost && !isRequested
         isProcessing = task.kind == .processing
+        isContinued = task.kind == .continued
+        reports = task.reports
     }
 
     /// The task has lost a requirement, and is to end.

@@ -29,6 +29,7 @@ struct Launches {
     private var lastDecision: Moment?
     private var machine = MachineMemory()
     private var residents: ResidentLaunches { ResidentLaunches(writer) }
+    private var continued: ContinuedLaunches { ContinuedLaunches(writer, port) }
 
     init(_ writer: StoreWriter, _ port: any HostPort, _ time: LocalTime) {
         self.writer = writer
@@ -66,6 +67,7 @@ struct Launches {
     mutating func run(
         _ conditions: ConditionSnapshot, isPending: Bool, isLeaving: Bool, now: Moment
     ) throws(LonghaulError) -> Outcome {
+        continued.receive(into: &launches, now: now.monotonic)
         expireTasks(conditions, now: now)
         endOverdue(now: now)
         var outcome = Outcome()
@@ -73,6 +75,7 @@ struct Launches {
         if writer.retryAt != nil || retryAt.map({ $0 > now.monotonic }) ?? false { return outcome }
         retryAt = nil
         do throws(LonghaulError) {
+            try continued.record(of: &launches, now: now.monotonic)
             // Reports of a process count before its end, and before the request to end.
             for report in try residents.reports(of: launches) {
                 try record(report, isLeaving: isLeaving, &outcome, now: now)
@@ -183,7 +186,8 @@ struct Launches {
                 !hasEnded(id)
             else { continue }
             port.end(id, killing: launch.isExpired)
-            launch.expiration = launch.expiration ?? .time
+            launch.expiration =
+                launch.expiration ?? (launch.continued == nil ? .time : .progress)
             // A process in an uninterruptible system call does not end at once: it is killed again.
             launch.endsAt = now.monotonic + launch.grace
             launch.isExpired = true
@@ -197,7 +201,7 @@ struct Launches {
             switch report {
             case .ended(launch, _, _, _): true
             case .ended, .answersWait, .answerRefused, .prepared, .nothingToDo, .notPrepared,
-                .result, .attachments:
+                .progress, .result, .attachments:
                 false
             }
         }
@@ -210,6 +214,8 @@ struct Launches {
     ) throws(LonghaulError) {
         switch report {
         case .attachments: break
+        // It was read when the turn began, and decides about nothing else.
+        case .progress: return
         case .result(let id, let task, let result): try record(result, of: task, id, now: now)
         case .nothingToDo(let id): launches[id] = nil
         case .notPrepared(let id, let message):
@@ -252,7 +258,7 @@ struct Launches {
     ) throws(LonghaulError) {
         var outcome = LaunchOutcome(ending, status: exit, output: output)
         if outcome.isSuccess {
-            if launch.hasLostAnswers { (outcome.ending, outcome.status) = (.unknown, nil) }
+            if launch.answers.areLost { (outcome.ending, outcome.status) = (.unknown, nil) }
         } else if launch.wasAskedToEnd {
             outcome.ending = .expired
         }
@@ -295,11 +301,11 @@ struct Launches {
         guard let launch = launches[id] else { return port.dropAnswers(of: id) }
         do throws(LonghaulError) {
             try port.recordAnswers(of: id)
-            launches[id]?.answerFailures = 0
+            launches[id]?.answers.failures = 0
         } catch {
-            launches[id]?.answerFailures += 1
-            if launch.answerFailures < Limits.commitFailures { throw error }
-            launches[id]?.hasLostAnswers = true
+            launches[id]?.answers.failures += 1
+            if launch.answers.failures < Limits.commitFailures { throw error }
+            launches[id]?.answers.areLost = true
             port.dropAnswers(of: id)
             journal?.answersLost(launch.host, id, error)
         }
@@ -339,6 +345,7 @@ struct Launches {
         kept.tasks = tasks.map {
             RunningTask($0, isRequested: isRequested || kept.requested.contains($0.id))
         }
+        kept.watchProgress(from: now.monotonic)
         kept.watchProcessor(from: now.monotonic)
         launches[launch.id] = kept
         journal?.launches(host, isJob: kept.program.isJob, launch)
@@ -380,8 +387,10 @@ struct Launches {
                     isRequested = try tx.carriedTasks.isRequested(launch.id)
                 }
                 kept.tasks = tasks.map { RunningTask($0, isRequested: isRequested) }
+                kept.watchProgress(from: now.monotonic)
                 kept.watchProcessor(from: now.monotonic)
-                kept.endsAt = now.monotonic + max(0, left)
+                // Reports of progress may have come while no engine ran.
+                kept.endsAt = kept.continued?.silentUntil ?? now.monotonic + max(0, left)
                 kept.isAdopted = true
                 kept.resumeExpiration(launch.requested, now: now.monotonic)
                 launches[launch.id] = kept
@@ -401,7 +410,8 @@ struct Launches {
         }.min()
         if let retryAt = writer.retryAt ?? retryAt { return min(retryAt, end ?? retryAt) }
         let check = nextCheck.map { now.monotonic + max(0, $0 - now.wall) }
-        return [check, end].compactMap { $0 }.min()
+        let record = launches.values.compactMap { $0.continued?.recordsAt }.min()
+        return [check, end, record].compactMap { $0 }.min()
     }
 
     func outlook(in conditions: Conditions) -> HostOutlook {

@@ -41,6 +41,9 @@ package protocol HostPort: Sendable {
     /// cannot be written.
     func recordAnswers(of id: LaunchID) throws(LonghaulError)
 
+    /// The progress that the program of the launch has reported since the last call, by task.
+    func takeProgress(of id: LaunchID) -> [String: ProgressReport]
+
     /// Drops the host's answers: it is to answer once more, to another launch.
     func dropAnswers(of id: LaunchID)
 
@@ -83,6 +86,8 @@ package enum HostReport: Sendable {
     case answersWait(LaunchID)
     /// The host's answer makes no sense; the transfer waits on.
     case answerRefused(LaunchID, message: String)
+    /// The program has reported progress: see ``HostPort/takeProgress(of:)``.
+    case progress(LaunchID)
     /// The host's result of a task; reported before the end of the launch.
     case result(LaunchID, task: String, TaskResult)
     case ended(LaunchID, LaunchEnding, status: Int?, output: String)
@@ -116,6 +121,7 @@ package struct NoHosts: HostPort {
     package func adopt(_ launch: StoredLaunch) -> Bool { false }
     package func end(_ id: LaunchID, killing: Bool) {}
     package func processorSeconds(of id: LaunchID) -> Double? { nil }
+    package func takeProgress(of id: LaunchID) -> [String: ProgressReport] { [:] }
     package func recordAnswers(of id: LaunchID) {}
     package func dropAnswers(of id: LaunchID) {}
     package func stop() {}

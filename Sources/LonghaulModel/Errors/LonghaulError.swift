@@ -199,6 +199,9 @@ extension LonghaulError {
         /// (`BGTaskScheduler.Error.tooManyPendingTaskRequests`).
         public static let tooManyPendingTaskRequests = Code(
             rawValue: "tooManyPendingTaskRequests")
+        /// A continued task with the strategy `fail` cannot begin at once
+        /// (`BGTaskScheduler.Error.immediateRunIneligible`).
+        public static let immediateRunIneligible = Code(rawValue: "immediateRunIneligible")
         /// The host cannot be launched as things are (`BGTaskScheduler.Error.unavailable`).
         public static let unavailable = Code(rawValue: "unavailable")
         /// No event has this sequence number.

@@ -120,8 +120,12 @@ package enum LaunchPolicy {
         return plan
     }
 
-    /// The launch for everything that is due.
+    /// The launch for everything that is due; for a continued task it is that one alone.
     private static func due(_ host: HostFacts, now: Timestamp) -> Due? {
+        // A person waits for it, and it may take long: it shares its launch with nothing.
+        if let continued = host.tasks.first(where: { $0.kind == .continued }) {
+            return Due(host: host.name, session: nil, tasks: [continued], reason: .task)
+        }
         let isHeldBack = retryAt(host, now: now) != nil
         let session = first(of: host, now: now).flatMap { session in
             !isHeldBack && dueAt(session, now: now) <= now ? session : nil

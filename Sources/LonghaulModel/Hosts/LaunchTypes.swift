@@ -81,6 +81,8 @@ package struct DueTask: Hashable, Sendable {
         case refresh = 0
         case processing = 1
         case wakeUp = 2
+        /// Stored as ``processing``: its definition says that it is continued.
+        case continued = 3
     }
 
     package var id: TaskID
@@ -126,7 +128,8 @@ package struct WakeUpBudget: Hashable, Sendable {
 public struct HostSettings: Hashable, Sendable {
     /// The program by absolute path, then its arguments. Run without a shell.
     public var argv: [String]
-    /// Identifiers of the background tasks that may be submitted for it.
+    /// Identifiers of the background tasks that may be submitted for it; `NAME.*` for continued
+    /// tasks whose identifiers begin so.
     public var permitted: [String]
     /// Seconds that a launch for events, refreshes and wake-ups may take; `nil` =
     /// ``defaultEventBudget``.

@@ -23,11 +23,15 @@ package enum LaunchedProgram: Hashable, Sendable {
 
     package var isJob: Bool { job != nil }
 
-    /// Seconds that a launch may take: the longest budget of its parts.
+    /// Seconds that a launch may take: the longest budget of its parts. Of a continued task, the
+    /// seconds from one report of progress to the next.
     package func budget(of due: LaunchPolicy.Due) -> Double {
         switch self {
         case .job(_, let settings): return settings.maxSeconds ?? Limits.endlessLaunchSeconds
         case .host(let settings):
+            if due.tasks.contains(where: { $0.kind == .continued }) {
+                return Limits.progressSeconds
+            }
             let short = settings.eventBudget ?? HostSettings.defaultEventBudget
             guard due.tasks.contains(where: { $0.kind == .processing }) else { return short }
             let long = settings.taskBudget ?? HostSettings.defaultTaskBudget

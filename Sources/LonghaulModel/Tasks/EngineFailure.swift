@@ -58,6 +58,7 @@ extension ExpirationReason {
         case .processor: "ended because it used a processor for too long"
         case .simulated: "ended by simulate-expiration"
         case .cancelled: "cancelled"
+        case .progress: "ended because it reported no progress for 60 s"
         }
     }
 }

@@ -11,6 +11,11 @@ extension Limits {
     package static let pendingRefreshes = 1
     package static let pendingProcessings = 10
     package static let pendingStanding = 10
+    package static let pendingContinued = 10
+    /// A continued task that reports no progress for so long is expired.
+    package static let progressSeconds: Double = 60
+    /// Progress of a continued task is recorded no more often than this.
+    package static let progressRecordSeconds: Double = 1
     /// Preferences of a job keep a run waiting for so long at most.
     package static let jobPreferenceSeconds: Double = 86_400
     /// A clock that was further ahead than this was wrong: no time of day is that far away.

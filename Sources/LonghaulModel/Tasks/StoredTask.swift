@@ -30,6 +30,10 @@ package struct StoredTask: Sendable {
     package var lastRun: Timestamp?
     /// The last run was stopped since a requirement was lost, and comes again.
     package var wasStopped = false
+    /// What its program has reported in this run; `nil` = nothing.
+    package var report: ProgressReport?
+    /// The number of such reports.
+    package var reports = 0
 
     package init(
         id: TaskID, kind: DueTask.Kind, request: TaskRequest, host: String, timing: TaskTiming,
@@ -48,6 +52,15 @@ package struct StoredTask: Sendable {
 }
 
 extension StoredTask {
+    /// Title and subtitle of a continued task, as its program has replaced them.
+    package var continued: ContinuedWork? {
+        guard var work = request.continued else { return nil }
+        work.title = report?.title ?? work.title
+        work.subtitle = report?.subtitle ?? work.subtitle
+        if work.subtitle == "" { work.subtitle = nil }
+        return work
+    }
+
     /// The reason for the next run of a job.
     package var reason: RunReason? {
         guard let job = request.job else { return nil }

@@ -6,6 +6,9 @@ public enum TaskKind: String, Codable, Sendable, CaseIterable {
     /// Longer work, such as cleaning a database: ten minutes a launch. The counterpart of
     /// `BGProcessingTask`.
     case processing
+    /// Work that a person began and may leave: no time limit while it reports progress. The
+    /// counterpart of `BGContinuedProcessingTask`.
+    case continued
 }
 
 /// How often a task is repeated. The counterpart of `XPC_ACTIVITY_INTERVAL`.
@@ -56,6 +59,8 @@ public enum ExpirationReason: String, Codable, Sendable, CaseIterable {
     case simulated
     /// The run was cancelled.
     case cancelled
+    /// A continued task has reported no progress for 60 seconds.
+    case progress
 }
 
 /// A run of a task: its part of a launch.
@@ -88,7 +93,7 @@ public struct TaskRun: Hashable, Sendable {
     /// The result is a failure, or the end counts as one.
     package var hasFailed: Bool {
         switch expiration {
-        case .time, .processor, .simulated: result != .success && result != .noData
+        case .time, .processor, .simulated, .progress: result != .success && result != .noData
         case .requirement, .cancelled, nil: result == .failure
         }
     }
@@ -136,6 +141,8 @@ public struct TaskRequest: Hashable, Sendable {
     public var returnsAfterExpiration = true
     /// Preferences of a wake-up; `nil` = the defaults. A job has them in ``job``.
     package var prefers: ConditionNeeds?
+    /// The part that the request of a continued task alone has; `nil` = another kind.
+    public var continued: ContinuedWork?
     /// The part that the request of a job alone has; `nil` = the request of a program.
     package var job: JobSchedule?
 
@@ -144,6 +151,12 @@ public struct TaskRequest: Hashable, Sendable {
         self.identifier = identifier
         self.kind = kind
         self.host = host
+    }
+
+    /// A continued task, without requirements.
+    public init(identifier: String, continued: ContinuedWork, host: String? = nil) {
+        self.init(identifier: identifier, kind: .continued, host: host)
+        self.continued = continued
     }
 
     /// The request waits for changes of the machine, and stays after a launch.
@@ -163,7 +176,7 @@ public struct TaskRequest: Hashable, Sendable {
             return "a task's identifier has 1 to \(Limits.taskIdentifierBytes) bytes,"
                 + " without spaces and commas"
         }
-        if let defect = requirements.defect { return defect }
+        if let defect = continuedDefect ?? requirements.defect { return defect }
         if let defect = triggers.lazy.compactMap(\.defect).first { return defect }
         if let repetition {
             if isStanding { return "a task repeats or has triggers, not both" }
@@ -183,6 +196,18 @@ public struct TaskRequest: Hashable, Sendable {
             return "a payload has 64 KiB at most"
         }
         return nil
+    }
+
+    private var continuedDefect: String? {
+        guard let continued else {
+            return kind == .continued ? "a continued task has a title" : nil
+        }
+        if kind != .continued { return "only a continued task has a title" }
+        if repetition != nil || isStanding || earliestBegin != nil {
+            return "a continued task begins at once: it has no interval, no trigger and no"
+                + " earliest moment"
+        }
+        return continued.defect
     }
 
     /// Conditions of the request, besides time, windows and its host. A request that repeats

@@ -278,6 +278,8 @@ package enum TaskSettlement: Hashable, Sendable {
             next.failures = 0
         case .result(.failure), .expired: next.failures += 1
         }
+        // A person sees how it has ended, and begins it again.
+        if request.kind == .continued { return .done }
         next.countEmpty(end, of: request)
         next.deferrals = 0
         next.lastStart = min(started, now)

@@ -43,6 +43,14 @@ extension OpenAPI {
             "type": "object", "required": ["argv"],
             "properties": ["argv": ["type": "array", "items": string, "minItems": 1]],
         ],
+        "NewTask": [
+            "type": "object", "additionalProperties": false, "required": ["identifier", "title"],
+            "properties": [
+                "identifier": string, "title": string, "subtitle": ["type": ["string", "null"]],
+                "strategy": choice(SubmissionStrategy.allCases.map(\.rawValue)),
+                "host": ["type": ["string", "null"]], "payload": [:],
+            ],
+        ],
         "NewWakeUp": [
             "type": "object", "additionalProperties": false,
             "properties": [

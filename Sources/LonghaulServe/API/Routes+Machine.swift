@@ -42,12 +42,6 @@ extension Router {
         ) { call in
             call.list("hosts", try call.queue.queue.hosts())
         },
-        Route(
-            method: .GET, pattern: "/v1/tasks", summary: "pending and standing requests of hosts",
-            answer: .list("tasks", of: "Task")
-        ) { call in
-            call.list("tasks", try call.queue.queue.tasks.all())
-        },
     ]
 
     static let events: [Route] = [

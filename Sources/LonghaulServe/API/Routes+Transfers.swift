@@ -7,7 +7,8 @@ private let servedPage = 100
 extension Router {
     static let all = Router(
         routes: transfers + changes + BulkRoutes.all + FileRoutes.all + machine + SettingsRoutes.all
-            + wakeUps + events + jobs + JobChangeRoutes.all + BundleRoutes.all + FolderRoutes.all
+            + tasks + wakeUps + events + jobs + JobChangeRoutes.all + BundleRoutes.all
+            + FolderRoutes.all
             + documents)
 
     static let transfers: [Route] = [

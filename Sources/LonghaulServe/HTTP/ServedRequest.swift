@@ -78,7 +78,8 @@ struct ServedAnswer: Sendable {
         case .invalidRequest, .unsupported: .badRequest
         case .notPermitted: .forbidden
         case .conflict, .destinationExists, .permission, .noSpace, .tooLarge, .sourceChanged,
-            .tooManyPendingTaskRequests, .unavailable, .unauthorized, .invalidManifest:
+            .tooManyPendingTaskRequests, .immediateRunIneligible, .unavailable, .unauthorized,
+            .invalidManifest:
             .conflict
         case .storeUnavailable: .serviceUnavailable
         // Codes are open: a code that no refusal can have is an internal error.

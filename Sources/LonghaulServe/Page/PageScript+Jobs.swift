@@ -1,7 +1,8 @@
 /// Jobs: when they run, how the last runs ended, what they print.
 let pageJobs = #"""
     const shownLog = { name: null, run: null };
-    let jobs = [];
+    let jobs = [],
+      tasks = [];
 
     function runStyle(run) {
       if (!run.endedAt) return ["r-run", "▸", "runs"];
@@ -68,6 +69,7 @@ let pageJobs = #"""
     const jobPath = name => "v1/jobs/" + encodeURIComponent(name);
     async function loadJobs() {
       jobs = (await ask("v1/jobs")).jobs;
+      tasks = (await ask("v1/tasks")).tasks.filter(task => task.kind === "continued");
       showJobs();
       await readLog();
     }
@@ -83,8 +85,26 @@ let pageJobs = #"""
           "This server shows jobs and runs them; it was not started to change them (--allow-jobs)."))];
       if (!jobs.length) nodes.push(el("p", { className: "soft" }, "There are no jobs."));
       for (const job of jobs) nodes.push(jobBox(job, isFixed, mayEdit));
+      if (tasks.length) nodes.push(el("h2", {}, "Tasks"));
+      for (const task of tasks) nodes.push(taskBox(task, isFixed));
       box.replaceChildren(...nodes);
       if (focus) box.querySelector("[data-key=" + CSS.escape(focus) + "]")?.focus();
+    }
+
+    /* A continued task: its title, its progress, and a button that stops it. */
+    function taskBox(task, isFixed) {
+      const done = task.progress,
+        percent = done ? Math.floor(100 * done.completed / done.total) + " %" : "no progress yet";
+      const stop = button("Stop", () => attempt(async () => {
+        await ask("v1/tasks/" + encodeURIComponent(task.identifier) + "/cancel?host=" + encodeURIComponent(task
+          .host), "POST");
+        await loadJobs(); return task.title + " is stopped"; }));
+      stop.dataset.key = "task." + task.host + "." + task.identifier;
+      return el("article", { className: "box" }, el("h3", {}, task.title), el("p", { className: "soft" }, [task
+          .subtitle, task.host, task.state === "running" ? percent : local(task.forecast.text)].filter(Boolean)
+          .join(" – ")),
+        done ? el("progress", { max: done.total, value: done.completed, "aria-label": task.title }) : "",
+        isFixed ? "" : el("div", { className: "buttons" }, stop));
     }
 
     function jobBox(job, isFixed, mayEdit) {

@@ -148,7 +148,7 @@ let pageStart = #"""
       const isBusy = document.querySelector("dialog[open]") || $(name).contains(document.activeElement) &&
         document.activeElement.matches("input,select,textarea");
       if (!isBusy && !document.hidden) { try { await load(); } catch (error) { say(error.message, true); } }
-      const pace = name === "jobs" ? jobs.some(job => job.state === "running") ? 1000 : 4000 : name ===
+      const pace = name === "jobs" ? [...jobs, ...tasks].some(job => job.state === "running") ? 1000 : 4000 : name ===
         "settings" ? 0 : 5000;
       if (view === name && pace && $("locked").hidden) viewTimer = setTimeout(loadView, pace);
     }

@@ -125,7 +125,9 @@ package struct HostLaunches {
         let isOurs = wasOurs && launch.resident == nil
         if outcome.ending == .unknown, try !isOurs || !leavesEvents(launch) { return outcome }
         // The launch was asked to end for a reason that is not its own.
-        if outcome.expiration == .requirement { return outcome }
+        if outcome.expiration == .requirement || outcome.expiration == .cancelled {
+            return outcome
+        }
         // The failures of a job are those of its task, unless no process could be made.
         if outcome.isOfJob, outcome.ending != .notStarted { return outcome }
         guard let host = try HostRows(connection).find(launch.host) else { return outcome }
@@ -196,6 +198,7 @@ extension TaskEnd {
         // The launch ended because it was asked to, not because its work was done.
         case .exited where outcome.expiration == .requirement: self = .expired(.requirement)
         case .exited where outcome.expiration == .cancelled: self = .expired(.cancelled)
+        case .exited where outcome.expiration == .progress: self = .expired(.progress)
         case .exited where outcome.isDeferral: self = .result(.deferred)
         case .exited: self = .result(outcome.isSuccess ? .success : .failure)
         case .signalled, .notStarted: self = .result(.failure)

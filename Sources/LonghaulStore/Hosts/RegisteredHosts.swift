@@ -20,12 +20,11 @@ package struct RegisteredHosts {
                 """, name, StoredJSON.encode(settings.argv),
                 StoredJSON.encode(settings.permitted), settings.eventBudget, settings.taskBudget,
                 now)
-            try connection.run(
-                """
-                DELETE FROM task WHERE host = ?1 AND launch IS NULL AND kind <> 2 \
-                AND identifier NOT IN (SELECT value FROM json_each(?2))
-                """, name, StoredJSON.encode(settings.permitted))
-            try TaskRows(connection).reset(name, now: now)
+            let rows = TaskRows(connection)
+            for task in try rows.pending(of: name) where !settings.permits(task.request) {
+                try rows.delete(task.id)
+            }
+            try rows.reset(name, now: now)
         }
     }
 

@@ -91,6 +91,14 @@ package struct Residents {
         try store.write(.durable) { try ResidentRows($0).add(report) }
     }
 
+    /// Records progress of a continued task. `false`: the launch has ended or carries no such task,
+    /// or the report makes no sense.
+    @discardableResult package func record(
+        _ report: ProgressReport, of task: String, in launch: LaunchID
+    ) throws(LonghaulError) -> Bool {
+        try store.write(.relaxed) { try TaskRows($0).record(report, of: task, in: launch) }
+    }
+
     /// The reports about open launches that are not settled, in order.
     package func reports() throws(LonghaulError) -> [LaunchReport] {
         try store.access { try ResidentRows($0).reports() }

@@ -31,7 +31,10 @@ package struct NoticeLog {
                 """
                 SELECT EXISTS (SELECT 1 FROM transfer INDEXED BY transferNotice \
                 WHERE notice IS NOT NULL) \
-                OR EXISTS (SELECT 1 FROM session INDEXED BY sessionNotify WHERE notify = 1)
+                OR EXISTS (SELECT 1 FROM session INDEXED BY sessionNotify WHERE notify = 1) \
+                OR EXISTS (SELECT 1 FROM taskRun INDEXED BY taskRunNotice \
+                WHERE notice IS NOT NULL) OR EXISTS (SELECT 1 FROM task WHERE kind = 1 \
+                AND launch IS NOT NULL AND json_extract(definition, '$.continued') IS NOT NULL)
                 """) ?? false
         }
     }
@@ -58,6 +61,16 @@ package struct NoticeLog {
             let found = try events.flatMap { try occurrences($0, connection, now: now) }
             return (found, events.last?.seq)
         }
+    }
+
+    /// The ends of continued tasks whose notices are not delivered.
+    package func endedTasks() throws(LonghaulError) -> [TaskNotice] {
+        try store.access { try TaskRunRows($0).notices() }
+    }
+
+    /// The notice of the end of a continued task was delivered.
+    package func delivered(_ notice: TaskNotice) throws(LonghaulError) {
+        try store.write(.durable) { try TaskRunRows($0).removeNotice(notice.id) }
     }
 
     /// Notices up to this event were delivered.

@@ -10,6 +10,7 @@ private struct TaskDefinition: Codable, Sendable {
     var triggers: [TaskTrigger]?
     var staysWhenRequirementIsLost: Bool?
     var endsWithExpiration: Bool?
+    var continued: ContinuedWork?
     var job: JobDefinition?
 
     init(_ request: TaskRequest) {
@@ -20,6 +21,7 @@ private struct TaskDefinition: Codable, Sendable {
         triggers = request.triggers.isEmpty ? nil : request.triggers
         staysWhenRequirementIsLost = request.expiresWhenRequirementIsLost ? nil : true
         endsWithExpiration = request.returnsAfterExpiration ? nil : true
+        continued = request.continued
         job = request.job.map { JobDefinition($0) }
     }
 
@@ -49,6 +51,8 @@ private struct TaskDefinition: Codable, Sendable {
         request.triggers = triggers ?? []
         request.expiresWhenRequirementIsLost = staysWhenRequirementIsLost != true
         request.returnsAfterExpiration = endsWithExpiration != true
+        request.continued = continued
+        if continued != nil { request.kind = .continued }
         request.job = job?.schedule
     }
 }
@@ -108,7 +112,8 @@ enum TaskColumns: Int32, StoredColumn {
     case id, host, identifier, kind, definition, payload, urgent, expiresAt, submittedAt
     case eligibility, dueAt, mayBeginAt, waivesAt, windowAt, lastStart, failures
     case deferrals, writtenAt, trigger, triggeredAt, launch, startedAt, firedBy, firedAt
-    case simulated, emptyRuns, paused, awaits, lastRun, wasStopped
+    case simulated, emptyRuns, paused, awaits, lastRun, wasStopped, progress
+    case reports
 
     var sql: String {
         switch self {
@@ -145,8 +150,8 @@ enum TaskColumns: Int32, StoredColumn {
         timing.deferrals = row.count(.deferrals)
         timing.emptyRuns = row.count(.emptyRuns)
         var task = StoredTask(
-            id: row[.id], kind: kind, request: request, host: row[.host], timing: timing,
-            submittedAt: row[.submittedAt])
+            id: row[.id], kind: request.continued == nil ? kind : .continued, request: request,
+            host: row[.host], timing: timing, submittedAt: row[.submittedAt])
         task.isUrgent = row[.urgent]
         task.expiresAt = row[.expiresAt]
         // The names of its needs stand in the definition.
@@ -161,6 +166,8 @@ enum TaskColumns: Int32, StoredColumn {
         task.isPaused = row[.paused]
         task.awaits = TransferDependencies.ids(row[.awaits])
         task.lastRun = row[.lastRun]
+        task.report = row.json(.progress)
+        task.reports = row.count(.reports)
         task.wasStopped = task.request.job != nil && row[.wasStopped]
         return task
     }

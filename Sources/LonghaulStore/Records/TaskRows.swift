@@ -22,6 +22,13 @@ struct TaskRows: ConnectionRows {
                 """, host, identifier, isWakeUp, read: TaskColumns.read)
     }
 
+    /// The requests that wait for a host, without wake-ups.
+    func pending(of host: String) throws -> [StoredTask] {
+        try connection.all(
+            TaskColumns.select + " WHERE host = ?1 AND kind <> 2 AND launch IS NULL ORDER BY id",
+            host, read: TaskColumns.read)
+    }
+
     /// The request of this identifier that a launch carries.
     func running(_ identifier: String, of host: String) throws -> StoredTask? {
         try connection.first(
@@ -100,6 +107,29 @@ struct TaskRows: ConnectionRows {
             emptyRuns = ?10 WHERE id = ?1
             """, id, timing.dueAt, timing.mayBeginAt, timing.waivesAt, timing.window,
             timing.lastStart, timing.failures, timing.deferrals, now, timing.emptyRuns)
+    }
+
+    /// Adds a report of progress to the earlier ones of the run.
+    ///
+    /// - Returns: Whether the launch carries the task, as a continued one.
+    @discardableResult func record(
+        _ report: ProgressReport, of identifier: String, in launch: LaunchID
+    ) throws -> Bool {
+        let task = try carried(by: launch).first {
+            $0.kind == .continued && $0.request.identifier == identifier
+        }
+        guard let task, report.isValid else { return false }
+        try connection.run(
+            "UPDATE task SET progress = ?2, reports = reports + ?3 WHERE id = ?1", task.id,
+            StoredJSON.encode(task.report?.followed(by: report) ?? report),
+            report.progress == nil ? 0 : 1)
+        return true
+    }
+
+    /// Withdraws a request. The engine ends the run of a continued task; other runs continue.
+    func cancel(_ task: StoredTask) throws {
+        guard task.kind == .continued, task.launch != nil else { return try delete(task.id) }
+        try connection.run("UPDATE task SET simulated = 2 WHERE id = ?1", task.id)
     }
 
     func delete(_ id: TaskID) throws {

@@ -1,4 +1,13 @@
-import LonghaulModel
+package import LonghaulModel
+
+/// The end of a continued task of which the user is to be notified.
+package struct TaskNotice: Sendable {
+    package var id: Int64
+    package var host: String
+    package var identifier: String
+    package var title: String
+    package var run: TaskRun
+}
 
 /// The rows of `taskRun`: the last runs of each task.
 struct TaskRunRows: ConnectionRows {
@@ -32,6 +41,37 @@ struct TaskRunRows: ConnectionRows {
             UPDATE taskRun SET endedAt = ?3, result = ?4, expiration = ?5 WHERE launch = ?1 \
             AND (?2 IS NULL OR identifier = ?2) AND endedAt IS NULL
             """, launch, identifier, now, result?.rawValue, expiration?.rawValue)
+    }
+
+    /// The user is to be notified that a continued task has ended.
+    func askForNotice(of task: StoredTask) throws {
+        guard let title = task.continued?.title, let launch = task.launch else { return }
+        try connection.run(
+            "UPDATE taskRun SET notice = ?3 WHERE launch = ?1 AND identifier = ?2", launch,
+            task.request.identifier, title)
+    }
+
+    /// The ends of continued tasks whose notices are not delivered, in their order.
+    func notices() throws -> [TaskNotice] {
+        try connection.all(
+            """
+            SELECT id, host, identifier, notice, launch, startedAt, result, expiration \
+            FROM taskRun INDEXED BY taskRunNotice WHERE notice IS NOT NULL ORDER BY id
+            """
+        ) { row in
+            let result: String? = row[6]
+            let expiration: String? = row[7]
+            return TaskNotice(
+                id: row[0], host: row[1], identifier: row[2], title: row[3],
+                run: TaskRun(
+                    kind: .continued, launch: row[4], startedAt: row[5],
+                    result: result.flatMap(TaskResult.init),
+                    expiration: expiration.flatMap(ExpirationReason.init)))
+        }
+    }
+
+    func removeNotice(_ id: Int64) throws {
+        try connection.run("UPDATE taskRun SET notice = NULL WHERE id = ?1", id)
     }
 
     /// The deadline of a job has passed while it waited: it has failed without a run.

@@ -27,6 +27,18 @@ enum Version3 {
         ALTER TABLE host ADD COLUMN wakeUpsFullAt INTEGER
         """,
         """
+        -- JSON of what the program of a continued task has reported in this run (ProgressReport).
+        ALTER TABLE task ADD COLUMN progress TEXT
+        """,
+        """
+        -- How often it has reported progress. Its resident process, too, writes both.
+        ALTER TABLE task ADD COLUMN reports INTEGER NOT NULL DEFAULT 0
+        """,
+        """
+        -- Title of a continued task that has ended, until its notice is delivered; else NULL.
+        ALTER TABLE taskRun ADD COLUMN notice TEXT
+        """,
+        """
         CREATE TABLE subscription (
           -- Another number each time that it is made.
           id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -205,6 +217,7 @@ enum Version3 {
         "CREATE INDEX sessionQuiet ON session (id) WHERE quiet = 1",
         "CREATE INDEX sessionNotify ON session (id) WHERE notify = 1",
         "CREATE INDEX transferNotice ON transfer (notice) WHERE notice IS NOT NULL",
+        "CREATE INDEX taskRunNotice ON taskRun (id) WHERE notice IS NOT NULL",
         "CREATE INDEX bundleVersionOf ON bundleVersion (bundle)",
         "CREATE INDEX bundleFileWaiting ON bundleFile (version, number) WHERE state = 0",
         "CREATE INDEX bundleFileRecorded ON bundleFile (version, transfer) WHERE state = 1",

@@ -14,7 +14,7 @@ package struct CarriedTasks {
                 """
                 UPDATE task SET launch = ?2, startedAt = ?3, firedBy = trigger, \
                 firedAt = triggeredAt, trigger = NULL, triggeredAt = NULL, simulated = 0, \
-                awaits = NULL WHERE id = ?1
+                awaits = NULL, progress = NULL, reports = 0 WHERE id = ?1
                 """, id, launch, now)
             if task.kind == .wakeUp { continue }
             try runs.begin(task, in: launch, now: now)
@@ -23,6 +23,13 @@ package struct CarriedTasks {
 
     package func all(of launch: LaunchID) throws -> [StoredTask] {
         try rows.carried(by: launch)
+    }
+
+    /// Records what the program of a continued task has reported.
+    package func record(
+        _ report: ProgressReport, of identifier: String, in launch: LaunchID
+    ) throws {
+        try rows.record(report, of: identifier, in: launch)
     }
 
     /// Records how a task of a launch ended. `false` = the launch carries no task of that name, or
@@ -61,9 +68,13 @@ package struct CarriedTasks {
     private func settle(
         _ task: StoredTask, _ end: TaskEnd, now: Timestamp, _ time: LocalTime
     ) throws {
+        let isStopped = task.isCancelled && task.kind == .continued
+        let end = isStopped && end == .lost ? .expired(.cancelled) : end
         if let launch = task.launch {
             try runs.end(of: launch, identifier: task.request.identifier, end, now: now)
         }
+        // A person has stopped it: it does not come again, whatever its program has answered.
+        if isStopped { return try rows.delete(task.id) }
         // A request that was submitted meanwhile takes its place.
         if let next = try rows.pending(task.request.identifier, of: task.host) {
             try countEmpty(end, of: task, for: next, now: now)
@@ -72,7 +83,10 @@ package struct CarriedTasks {
         let decision = TaskSettlement.decide(
             task.request, TaskTiming(task, at: now), end, started: task.startedAt ?? now,
             place: try rows.place(), now: now, time)
-        guard case .again(let timing) = decision else { return try rows.delete(task.id) }
+        guard case .again(let timing) = decision else {
+            try runs.askForNotice(of: task)
+            return try rows.delete(task.id)
+        }
         try connection.run(
             """
             UPDATE task SET launch = NULL, startedAt = NULL, firedBy = NULL, firedAt = NULL, \

@@ -7,9 +7,12 @@ package struct TaskRequests {
     /// Records a request, durably; one of the same identifier that waits is replaced. A request
     /// that repeats keeps the interval of the one that it replaces.
     ///
-    /// - Returns: Its host.
+    /// - Parameter check: Called with the recorded request and the facts that decide about it. If
+    ///   it throws, nothing is recorded.
+    /// - Returns: The request with its host.
     package func submit(
-        _ request: TaskRequest, now: Timestamp
+        _ request: TaskRequest, now: Timestamp,
+        check: (StoredTask, TaskFacts) throws -> Void = { _, _ in }
     ) throws(LonghaulError) -> StoredTask {
         try store.write(.durable) { connection in
             let rows = TaskRows(connection)
@@ -31,7 +34,11 @@ package struct TaskRequests {
             if let replaced { try rows.delete(replaced.id) }
             var request = request
             request.host = host
-            return try rows.insert(request, timing, now: now)
+            let task = try rows.insert(request, timing, now: now)
+            if request.continued?.strategy == .fail {
+                try check(task, TaskFacts(connection, ofAllHosts: true))
+            }
+            return task
         }
     }
 
@@ -43,16 +50,12 @@ package struct TaskRequests {
     private func host(for request: TaskRequest, _ connection: Connection) throws -> StoredHost {
         if let name = request.host {
             guard let host = try HostRows(connection).find(name) else { throw noSuchHost(name) }
-            guard host.program.settings.permitted.contains(request.identifier) else {
+            guard host.program.settings.permits(request) else {
                 throw notPermitted(request.identifier, " to the host \(name)")
             }
             return host
         }
-        let hosts = try connection.all(
-            HostColumns.select + """
-                 WHERE EXISTS (SELECT 1 FROM json_each(host.permitted) WHERE value = ?1) \
-                ORDER BY name LIMIT 2
-                """, request.identifier, read: HostColumns.read)
+        let hosts = try HostRows(connection).all().filter { $0.program.settings.permits(request) }
         guard let host = hosts.first else { throw notPermitted(request.identifier, " to any host") }
         if hosts.count > 1 {
             throw LonghaulError(
@@ -74,19 +77,20 @@ package struct TaskRequests {
     private func checkRoom(
         for request: TaskRequest, of host: String, _ connection: Connection
     ) throws {
-        let isStanding = request.isStanding
-        let kind = request.kind == .refresh ? DueTask.Kind.refresh : .processing
-        let count: Int? = try connection.value(
-            """
-            SELECT count(*) FROM task WHERE host = ?1 AND launch IS NULL \
-            AND kind <> 2 AND (triggers <> 0) = ?2 AND (kind = ?3 OR ?2) AND identifier <> ?4
-            """, host, isStanding, kind.rawValue, request.identifier)
-        let most =
-            isStanding
-            ? Limits.pendingStanding
-            : request.kind == .refresh ? Limits.pendingRefreshes : Limits.pendingProcessings
-        if let count, count >= most {
-            let what = isStanding ? "standing" : request.kind.rawValue
+        let count = try TaskRows(connection).pending(of: host).count {
+            $0.request.counts(with: request) && $0.request.identifier != request.identifier
+        }
+        let (most, what) =
+            if request.isStanding {
+                (Limits.pendingStanding, "standing")
+            } else {
+                switch request.kind {
+                case .refresh: (Limits.pendingRefreshes, request.kind.rawValue)
+                case .processing: (Limits.pendingProcessings, request.kind.rawValue)
+                case .continued: (Limits.pendingContinued, request.kind.rawValue)
+                }
+            }
+        if count >= most {
             throw LonghaulError(
                 .tooManyPendingTaskRequests,
                 "the host \(host) has \(most) pending \(what) request\(most == 1 ? "" : "s"),"
@@ -173,7 +177,8 @@ package struct TaskRequests {
         }
     }
 
-    /// Cancels requests, all or none: none of them waits any more. Runs are not interrupted.
+    /// Cancels requests, all or none: none of them waits any more. Runs are not interrupted, but
+    /// for those of continued tasks: the engine is asked to end them.
     package func cancel(
         _ identifiers: [String], host: String? = nil
     ) throws(LonghaulError) {
@@ -182,17 +187,27 @@ package struct TaskRequests {
                 let found = try find(identifier, host, connection)
                 if found.isEmpty { throw noSuchTask(identifier) }
                 try checkOneHost(identifier, found.map(\.host))
-                for task in found { try TaskRows(connection).delete(task.id) }
+                for task in found { try TaskRows(connection).cancel(task) }
             }
         }
     }
 
-    /// Cancels all requests; returns how many. Runs are not interrupted.
+    /// Cancels all requests as ``cancel(_:host:)`` does; returns how many.
     package func cancelAll(host: String? = nil) throws(LonghaulError) -> Int {
         try store.write(.durable) { connection in
-            try connection.run(
-                "DELETE FROM task WHERE kind <> 2 AND (?1 IS NULL OR host = ?1)", host)
-            return connection.changes
+            let rows = TaskRows(connection)
+            let found = try rows.all().filter {
+                $0.kind != .wakeUp && (host == nil || $0.host == host)
+            }
+            for task in found { try rows.cancel(task) }
+            return found.count
+        }
+    }
+
+    /// How often the program of a continued task has reported progress in this launch.
+    package func reports(of launch: LaunchID) throws(LonghaulError) -> Int {
+        try store.access {
+            try $0.value("SELECT sum(reports) FROM task WHERE launch = ?1", launch) ?? 0
         }
     }
 

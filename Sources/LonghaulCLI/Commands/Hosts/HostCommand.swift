@@ -40,7 +40,8 @@ struct HostAdd: ConsoleCommand {
     @Option(
         name: .customLong("permit"),
         help: ArgumentHelp(
-            "A background task that may be submitted for it (repeatable).", valueName: "task"))
+            "A task that may be submitted for it (repeatable); NAME.* for continued ones.",
+            valueName: "task"))
     var permitted: [String] = []
 
     @Option(

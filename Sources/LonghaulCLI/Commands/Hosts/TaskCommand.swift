@@ -13,6 +13,7 @@ struct TaskCommand: ParsableCommand {
               longhaul task submit refresh --every 1h
               longhaul task submit clean --kind processing --require power --every 7d
               longhaul task submit sync --on online,resume
+              longhaul task submit export.7 --continued --title 'Exporting photos'
               longhaul task show refresh
             """,
         subcommands: [
@@ -26,9 +27,14 @@ struct TaskSubmit: ConsoleCommand {
         commandName: "submit",
         abstract: "Submit a task, or replace the waiting one of that identifier.",
         discussion: """
-            Prints when it begins. Of one host \(Limits.pendingRefreshes) refresh and \
-            \(Limits.pendingProcessings) processing requests may wait, and \
-            \(Limits.pendingStanding) with --on.
+            Prints when it begins. Of one host \(Limits.pendingRefreshes) refresh, \
+            \(Limits.pendingProcessings) processing and \(Limits.pendingContinued) continued \
+            requests may wait, and \(Limits.pendingStanding) with --on.
+
+            With --continued it is work that a person began and may leave: it begins at once, has \
+            no time limit while it reports progress, and is shown with its title; `task cancel` \
+            stops it. Its identifier may be one of a permitted wildcard (`host add --permit \
+            'export.*'`).
 
             With --every there is one run in each interval. Within the tolerance it prefers \
             external power, an unmetered network and, for processing, an idle machine; at the end \
@@ -50,7 +56,9 @@ struct TaskSubmit: ConsoleCommand {
         help: ArgumentHelp(
             "The time of a launch: 30 seconds or ten minutes (default: refresh).",
             valueName: "refresh|processing"))
-    var kind: TaskKind = .refresh
+    var kind: LaunchTime?
+
+    @OptionGroup var continued: ContinuedOptions
 
     @Option(help: "The host to launch (default: the one that permits the identifier).")
     var host: String?
@@ -79,6 +87,11 @@ struct TaskSubmit: ConsoleCommand {
     @OptionGroup var start: StartOptions
     @OptionGroup var output: OutputOptions
 
+    /// The kinds of tasks that have a time limit.
+    enum LaunchTime: String, CaseIterable, ExpressibleByArgument {
+        case refresh, processing
+    }
+
     /// Treatment of a run whose requirement does not hold any more.
     enum WhenLost: String, CaseIterable, ExpressibleByArgument {
         /// The run expires, and comes again when the requirement holds.
@@ -97,10 +110,18 @@ struct TaskSubmit: ConsoleCommand {
             throw ValidationError("--every and --on exclude each other")
         }
         if host == "" { throw ValidationError("--host must not be empty") }
+        let isPlanned = kind != nil || every != nil || !triggers.events.isEmpty
+        if continued.isWanted, isPlanned {
+            throw ValidationError("--continued excludes --kind, --every and --on")
+        }
     }
 
     func request(_ context: InputContext) throws(LonghaulError) -> TaskRequest {
-        var request = TaskRequest(identifier: id, kind: kind, host: host)
+        var request = TaskRequest(
+            identifier: id, kind: kind == .processing ? .processing : .refresh, host: host)
+        if let work = continued.work {
+            request = TaskRequest(identifier: id, continued: work, host: host)
+        }
         var said = TransferRequest.blank
         try conditions.apply(to: &said, context)
         request.earliestBegin = said.earliestBegin
@@ -119,6 +140,9 @@ struct TaskSubmit: ConsoleCommand {
         let isStarted = try start.isWanted()
         let request = try request(.current())
         let queue = try TransferQueue()
+        if request.continued?.strategy == .fail, !isStarted, !queue.isEngineRunning {
+            throw LonghaulError.cannotBegin(TerminalText.shown(id), [])
+        }
         var task = try queue.tasks.submit(request)
         start.start(queue, on: console)
         // The engine that starts now ends a wait for an engine.
@@ -129,6 +153,40 @@ struct TaskSubmit: ConsoleCommand {
             try console.line(TaskText(time: .current()).submitted(task))
         }
         return .done
+    }
+}
+
+/// The options of a continued task.
+struct ContinuedOptions: ParsableArguments {
+    @Flag(
+        name: .customLong("continued"),
+        help: "Work that a person began: at once, with progress, without a time limit.")
+    var isWanted = false
+
+    @Option(help: "The title that people see, with --continued.")
+    var title: String?
+
+    @Option(help: "Shown below the title.")
+    var subtitle: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "If it cannot begin at once, with --continued (default: queue).",
+            valueName: "queue|fail"))
+    var strategy: SubmissionStrategy?
+
+    func validate() throws {
+        if isWanted, title == nil { throw ValidationError("--continued needs --title") }
+        if !isWanted, title != nil || subtitle != nil || strategy != nil {
+            throw ValidationError("--title, --subtitle and --strategy are parts of --continued")
+        }
+    }
+
+    /// `nil` = the task is of another kind.
+    var work: ContinuedWork? {
+        if !isWanted { return nil }
+        return ContinuedWork(
+            title: title ?? "", subtitle: subtitle, strategy: strategy ?? .queue)
     }
 }
 
@@ -215,6 +273,8 @@ struct TaskCancel: ConsoleCommand {
         commandName: "cancel",
         abstract: "Withdraw tasks, all that are named or none; a running launch continues.",
         discussion: """
+            A continued task that runs is stopped: it is asked to end, and killed 5 s later.
+
               longhaul task cancel clean refresh
               longhaul task cancel --all --host com.example.feed
 

@@ -22,6 +22,8 @@ struct BusMessage {
         read("b", Int32(0)).map { $0 != 0 }
     }
 
+    func number() -> UInt32? { read("u", UInt32(0)) }
+
     func text() -> String? {
         read("s", UnsafePointer<CChar>?.none)?.map { String(cString: $0) }
     }

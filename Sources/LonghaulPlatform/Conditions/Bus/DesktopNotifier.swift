@@ -15,15 +15,20 @@ package final class DesktopNotifier: Sendable {
         /// One line.
         package var title: String
         package var text: String
+        /// It takes the place of an earlier one with the same tag; `nil` = of none.
+        package var tag: String?
 
-        package init(title: String, text: String) {
+        package init(title: String, text: String, tag: String? = nil) {
             self.title = title
             self.text = text
+            self.tag = tag
         }
     }
 
     private struct State {
         var waiting: [Notification] = []
+        /// Numbers that the desktop has given, by tag.
+        var shown: [String: UInt32] = [:]
         /// Present while notifications wait, or one is being shown.
         var thread: SystemThread?
     }
@@ -51,6 +56,7 @@ package final class DesktopNotifier: Sendable {
     package func show(_ notification: Notification) {
         guard address != nil else { return }
         state.withLock { state in
+            if let tag = notification.tag { state.waiting.removeAll { $0.tag == tag } }
             state.waiting.append(notification)
             if state.thread != nil { return }
             state.thread = try? SystemThread(name: "longhaul-notify") { [self] in showAll() }
@@ -67,7 +73,10 @@ package final class DesktopNotifier: Sendable {
         while let next = next() {
             do throws(SystemFailure) {
                 if bus == nil { bus = try BusConnection(address: address ?? "") }
-                if let bus { try DesktopNotifier.show(next, on: bus) }
+                let replaced = next.tag.flatMap { tag in state.withLock { $0.shown[tag] } }
+                guard let bus else { continue }
+                let number = try DesktopNotifier.show(next, replacing: replaced ?? 0, on: bus)
+                if let tag = next.tag { state.withLock { $0.shown[tag] = number } }
             } catch {
                 // The others would wait for the same.
                 state.withLock { $0.waiting = [] }
@@ -85,9 +94,10 @@ package final class DesktopNotifier: Sendable {
         }
     }
 
+    /// - Returns: The number by which another one may replace it; `nil` = none was given.
     private static func show(
-        _ notification: Notification, on bus: BusConnection
-    ) throws(SystemFailure) {
+        _ notification: Notification, replacing replaced: UInt32, on bus: BusConnection
+    ) throws(SystemFailure) -> UInt32? {
         var call = BusConnection.Call(
             destination: "org.freedesktop.Notifications", path: "/org/freedesktop/Notifications",
             interface: "org.freedesktop.Notifications", member: "Notify")
@@ -96,16 +106,20 @@ package final class DesktopNotifier: Sendable {
         // Name of the program, replaced notification, icon, title, text, actions, hints, and how
         // long it is shown, as the desktop likes.
         call.arguments = [
-            .text("Longhaul"), .number(0), .text(""), .text(notification.title),
+            .text("Longhaul"), .number(replaced), .text(""), .text(notification.title),
             .text(markup(notification.text)), .empty("s"), .empty("{sv}"), .signed(-1),
         ]
         var isAnswered = false
-        try bus.call(call) { _ in isAnswered = true }
+        var number: UInt32?
+        try bus.call(call) { reply in
+            isAnswered = true
+            number = reply.number()
+        }
         let end = SystemClock.now().monotonic + notificationSeconds
         while true {
             try bus.process()
             let left = end - SystemClock.now().monotonic
-            if isAnswered || left <= 0 { return }
+            if isAnswered || left <= 0 { return number }
             var polled = pollfd(fd: bus.descriptor, events: bus.events, revents: 0)
             _ = poll(&polled, 1, Int32((min(left, bus.patience ?? left) * 1_000).rounded(.up)))
         }
