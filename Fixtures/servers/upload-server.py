@@ -22,6 +22,7 @@ DIRECTORY/log has a line of JSON for each request. Paths: /plain/NAME (PUT, POST
     damage=N        the first byte of the first N pieces is damaged on its way (tus)
     proxy=N         a PATCH of more than N bytes is answered with 413, always, as by a proxy
     keeps=1         OPTIONS does not tell that extension (tus)
+    nodefer=1       OPTIONS does not tell creation-defer-length (tus)
     ignore=1        another version of the draft is ignored: the request is a plain one
     least=N         the smallest file of a resumable upload, told by OPTIONS where options=1
     most=N          the largest one
@@ -216,6 +217,7 @@ class Connection(threading.Thread):
                 told = ["creation"]
                 told += ["creation-with-upload"] if "carry" in query else []
                 told += [] if "keeps" in query else ["termination"]
+                told += [] if "nodefer" in query else ["creation-defer-length"]
                 if "checksum" in query:
                     told += ["checksum"]
                     fields["Tus-Checksum-Algorithm"] = "md5,sha1"
@@ -266,7 +268,11 @@ class Connection(threading.Thread):
         return address
 
     def create_tus(self):
-        resource = Resource(self.path, self.query, int(self.headers["upload-length"]))
+        deferred = self.headers.get("upload-defer-length") == "1"
+        if deferred == ("upload-length" in self.headers):
+            return self.answer(400)
+        length = None if deferred else int(self.headers["upload-length"])
+        resource = Resource(self.path, self.query, length)
         address = self.add(resource)
         fields = {"Tus-Resumable": "1.0.0", "Location": self.query.get("absolute", "") + address}
         if "expired" in self.query:
@@ -350,7 +356,9 @@ class Connection(threading.Thread):
                 os.truncate(resource.file, resource.offset)
             told = resource.offset + int(once(query, "beyond", resource.path) or 0)
             fields = {**common, "Upload-Offset": told, "Cache-Control": "no-store"}
-            if tus:
+            if tus and resource.length is None:
+                fields["Upload-Defer-Length"] = 1
+            elif tus:
                 fields["Upload-Length"] = resource.length
             else:
                 fields["Upload-Complete"] = "?1" if resource.complete else "?0"
@@ -364,6 +372,11 @@ class Connection(threading.Thread):
             return self.answer(409, {**common, "Upload-Offset": resource.offset})
         if not tus:
             return self.append_ietf(resource, self.path, 204)
+        if "upload-length" in self.headers:
+            # The length is told once.
+            if resource.length is not None:
+                return self.answer(400, common)
+            resource.length = int(self.headers["upload-length"])
 
         def moved(count):
             resource.offset += count

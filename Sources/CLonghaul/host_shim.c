@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -124,6 +126,38 @@ int lh_host_fork(
     int failure = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return pid < 0 ? -failure : (int)pid;
+}
+
+int lh_limit_data(int pid, int64_t bytes) {
+    struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
+    return answer(prlimit(pid, RLIMIT_DATA, &limit, NULL));
+}
+
+// The beginning of a small file, as a string; its length.
+static int beginning_of(const char *path, char *text, int size) {
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return -errno;
+    int count = answer((int)read(file, text, size - 1));
+    close(file);
+    text[count < 0 ? 0 : count] = 0;
+    return count;
+}
+
+int lh_memory_group(int pid, char *path, int size) {
+    char name[64], groups[4096], bound[32];
+    snprintf(name, sizeof name, "/proc/%d/cgroup", pid);
+    int count = beginning_of(name, groups, sizeof groups);
+    if (count < 0) return count;
+    // The line of the second version of control groups; see cgroups(7).
+    char *own = strstr(groups, "0::/");
+    if (own == NULL) return -ENOENT;
+    own += 3;
+    own[strcspn(own, "\n")] = 0;
+    if (strstr(own, "/" LH_MEMORY_GROUP) == NULL) return -ENOENT;
+    char file[sizeof groups + 32];
+    snprintf(file, sizeof file, "/sys/fs/cgroup%s/memory.max", own);
+    if (snprintf(path, size, "/sys/fs/cgroup%s", own) >= size) return -ENAMETOOLONG;
+    return beginning_of(file, bound, sizeof bound) > 0 && bound[0] != 'm';
 }
 
 int lh_pidfd_open(int pid) { return answer((int)syscall(SYS_pidfd_open, pid, 0)); }

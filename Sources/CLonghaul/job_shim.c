@@ -14,6 +14,7 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,8 +37,12 @@ struct job {
     int has_ended;
     // SIGTERM was sent to its group.
     int is_asked;
+    // The command ended by itself.
+    int has_left;
     long long kill_at;
     long long grace;
+    // Bytes; 0 = without a limit.
+    long long max_memory;
     struct stream streams[2];
     // Bytes of the log, the hole included, and the end of the hole.
     long long size, hole_end;
@@ -133,6 +138,18 @@ static int drain(struct job *job, struct stream *stream) {
     return 0;
 }
 
+// A failure under a limit of memory may come from it.
+static void say_memory(struct job *job) {
+    int has_failed = !WIFEXITED(job->status)
+        || (WEXITSTATUS(job->status) != 0 && WEXITSTATUS(job->status) != EX_TEMPFAIL);
+    if (job->max_memory == 0 || !has_failed || !job->has_left) return;
+    char line[160];
+    int count = snprintf(
+        line, sizeof line, "longhaul: it may have exceeded its memory of %lld bytes (--max-memory)\n",
+        job->max_memory);
+    split(job, &job->streams[1], line, count);
+}
+
 static void record_end(struct job *job) {
     // Output before the command's end; processes left running may write without end.
     for (int index = 0; index < 2; index++) {
@@ -141,6 +158,7 @@ static void record_end(struct job *job) {
         set_stamp(job);
         if (stream->used > 0) end_line(job, stream);
     }
+    say_memory(job);
     struct rusage used;
     getrusage(RUSAGE_CHILDREN, &used);
     double seconds = used.ru_utime.tv_sec + used.ru_stime.tv_sec
@@ -165,8 +183,15 @@ static void set_priority(int nice) {
 #endif
 }
 
+// Without a control group each process of the command has the limit.
+static void limit_memory(long long bytes) {
+    char group[4096];
+    if (bytes > 0 && lh_memory_group(getpid(), group, sizeof group) != 1)
+        lh_limit_data(0, bytes);
+}
+
 static void become_command(
-    int nice, const char *directory, char *const *command, int pipes[2][2]) {
+    struct job *job, int nice, const char *directory, char *const *command, int pipes[2][2]) {
     setpgid(0, 0);
     // If this supervisor is killed, nothing would know that the command runs.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -176,6 +201,7 @@ static void become_command(
     dup2(pipes[0][1], 1);
     dup2(pipes[1][1], 2);
     set_priority(nice);
+    limit_memory(job->max_memory);
     if (chdir(directory) < 0) {
         dprintf(2, "longhaul: its directory cannot be entered: %s\n", directory);
         _exit(127);
@@ -204,6 +230,7 @@ static void reap(struct job *job) {
         if (pid != job->command) continue;
         job->status = status;
         job->has_ended = 1;
+        job->has_left = !job->is_asked;
     }
 }
 
@@ -250,6 +277,8 @@ void lh_job_run(int count, char *const *arguments) {
     job.grace = atoll(arguments[2]);
     job.hole_end = LH_JOB_LOG_HEAD;
     int nice = atoi(arguments[3]);
+    const char *memory = strchr(arguments[3], ',');
+    if (memory) job.max_memory = atoll(memory + 1);
     prctl(PR_SET_NAME, "longhaul-job");
     // Processes that the command leaves behind are awaited here.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -270,7 +299,7 @@ void lh_job_run(int count, char *const *arguments) {
     if (job.command == 0) {
         signal(SIGPIPE, SIG_DFL);
         signal(SIGXFSZ, SIG_DFL);
-        become_command(nice, arguments[4], arguments + 5, pipes);
+        become_command(&job, nice, arguments[4], arguments + 5, pipes);
     }
     setpgid(job.command, job.command);
     for (int index = 0; index < 2; index++) {

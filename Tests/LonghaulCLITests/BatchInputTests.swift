@@ -306,6 +306,7 @@ import Testing
         upload.uploadProtocol = .tus
         upload.isRepeatable = true
         upload.ifChanged = .restart
+        upload.settle = 20
         upload.contentType = "a/b"
         upload.partSize = 5 << 20
         upload.snapshot = true

@@ -157,6 +157,7 @@ import Testing
         settings.inhibitsSleep = .onPower
         settings.notifies = true
         settings.slot = JobSlot(rawValue: "disk=2")
+        settings.maxMemory = 64 << 20
         let job = JobRecord(
             name: "backup", argv: ["/bin/sync", "token=secret"], settings: settings,
             request: request, state: .waiting, waitingFor: waits,
@@ -199,7 +200,8 @@ import Testing
             nextLaunch: now + 5, launches: [launch], urgencyLostUntil: now + 60,
             hasToken: true, subscriptions: subscriptions, wakeUps: [wakeUp, dropped])
         let idle = HostRecord(
-            name: "i", settings: HostSettings(argv: ["/bin/i"], eventBudget: 5), createdAt: now,
+            name: "i", settings: HostSettings(argv: ["/bin/i"], eventBudget: 5, maxMemory: 1 << 30),
+            createdAt: now,
             state: .idle, failures: 0, launches: [])
         return [host, idle]
     }

@@ -29,7 +29,9 @@ import Testing
         let (home, other) = (try LonghaulHome(), try LonghaulHome())
         // The store of the other machine counts from another number.
         try await run(other, "enqueue", "http://h/first", "-o", home.file("first"))
-        try await run(home, "host", "add", "album", "--permit", "sync", "--", "/bin/true", "-x")
+        try await run(
+            home, "host", "add", "album", "--permit", "sync", "--max-memory", "1G", "--",
+            "/bin/true", "-x")
         try await run(home, "session", "set", "photos", "--host", "album", "--launch-delay", "1m")
         try await run(home, "enqueue", "http://h/a", "-o", home.file("a"), "--session", "photos")
         try await run(
@@ -43,7 +45,8 @@ import Testing
             "power,battery=40", "--env", "REPO=/srv/a b", "--env", "REPO_TOKEN=x", "--max-time",
             "2h", "--grace", "5s", "--nice", "5", "--directory", "/tmp", "--", "ls", "-l")
         try await run(
-            home, "job", "once", "--name", "unpack", "--after", "2", "--slot", "disk=2", "--", "ls")
+            home, "job", "once", "--name", "unpack", "--after", "2", "--slot", "disk=2",
+            "--max-memory", "64M", "--", "ls")
         try await run(
             home, "job", "add", "monthly", "--calendar", "Mon *-*-01..07 03:00", "--",
             "ls")

@@ -320,3 +320,59 @@ struct S3ServerTests {
         }
     }
 }
+
+/// Files that are still written, to servers of others.
+@Suite(.serialized, .needsPythonServers)
+struct FollowedFileTests {
+    private static let content = Representation(size: 12 << 20, seed: 8)
+
+    /// A program that has written a part of the file, and has it open.
+    private func begin(_ home: LonghaulHome, written: Int) throws -> FileHandle {
+        try Self.content.write(to: home.file("source"), prefix: written)
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: home.file("source")))
+        try handle.seekToEnd()
+        return handle
+    }
+
+    /// The engine is killed; the rest is written, and the file closed.
+    private func end(_ home: LonghaulHome, _ handle: FileHandle, written: Int) async throws {
+        let engine = try home.start("run")
+        try await eventually("the first bytes have come; \(engine.errors)") {
+            try await home.run("show", "1", "--json").rows.first?["bytesDone"].int == written
+        }
+        engine.send(SIGKILL)
+        _ = try await engine.wait()
+        try Self.content.write(to: home.file("whole"))
+        let whole = try Data(contentsOf: URL(fileURLWithPath: home.file("whole")))
+        try handle.write(contentsOf: whole[Int(try handle.offset())...])
+        try handle.close()
+        let last = try await home.run("run")
+        #expect(last.status == 0, "\(last.errors)")
+        let shown = try #require(try await home.run("show", "1", "--json").rows.first)
+        #expect(shown["state"] == "completed" && shown["bytesTotal"].int == Self.content.size)
+    }
+
+    @Test func tuspyserverHasTheWholeFile() async throws {
+        let server = try await TusServer.start()
+        let home = try LonghaulHome()
+        let handle = try begin(home, written: 5_000_000)
+        _ = try await home.run(
+            "upload", "--follow", "--settle", "1s", "--protocol", "tus", "source", server.url)
+        try await end(home, handle, written: 5_000_000)
+        let files = try server.files
+        #expect(files.count == 1, "\(server.log)")
+        try Self.content.verify(file: try #require(files.first))
+    }
+
+    @Test func motoHasTheWholeFile() async throws {
+        let server = try await S3Server.start()
+        let home = try LonghaulHome().with(server.environment)
+        let handle = try begin(home, written: 11 << 20)
+        _ = try await home.run(
+            "upload", "--follow", "--settle", "1s", "--part-size", "5M", "source", server.url("a"))
+        try await end(home, handle, written: 10 << 20)
+        let content = try await server.content
+        #expect(content.objects == ["a": S3Server.Object(sha256: Self.content.sha256, parts: 3)])
+        #expect(content.open.isEmpty)
+    }
+}

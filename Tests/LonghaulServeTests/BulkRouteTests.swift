@@ -140,11 +140,17 @@ import Testing
         #expect(try send("PUT", monthly.body).json["slot"] == "disk=2")
         let free = try send("PUT", #"{"argv":["/bin/echo"],"at":"02:30","slot":null}"#)
         #expect(try free.json["calendar"] == .null && free.json["slot"] == .null)
+        let limited = try send("PUT", #"{"argv":["/bin/echo"],"maxMemory":"64M"}"#)
+        #expect(try limited.json["maxMemory"] == 67_108_864)
+        #expect(try send("PUT", limited.body).json["maxMemory"] == 67_108_864)
+        let unlimited = try send("PUT", #"{"argv":["/bin/echo"],"maxMemory":null}"#)
+        #expect(try unlimited.json["maxMemory"] == .null)
         for bad in [
             "{}", #"{"argv":[]}"#, #"{"argv":["no-such-program-here"]}"#,
             #"{"argv":["/bin/echo"],"calendar":"daily","at":"02:30"}"#,
             #"{"argv":["/bin/echo"],"calendar":"sometimes"}"#,
             #"{"argv":["/bin/echo"],"slot":"a b"}"#,
+            #"{"argv":["/bin/echo"],"maxMemory":1000}"#,
             #"{"argv":["/bin/echo"],"every":"1d","at":"02:30"}"#,
             #"{"argv":["/bin/echo"],"nice":20}"#, #"{"argv":["/bin/echo"],"odd":1}"#,
             #"{"argv":["/bin/echo"],"whenLost":"maybe"}"#,

@@ -8,7 +8,8 @@ extension SimDisk {
         switch order {
         case .prepare(let fetch, _, _), .reserve(let fetch, _), .truncate(let fetch, _),
             .sync(let fetch, _, _, _), .verify(let fetch, _, _, _), .close(let fetch, _),
-            .fill(let fetch, _), .openSource(let fetch, _, _), .digest(let fetch, _, _):
+            .fill(let fetch, _), .openSource(let fetch, _, _), .digest(let fetch, _, _),
+            .lookAtSource(let fetch):
             fetch
         case .secure, .publish, .copy, .delete: nil
         }
@@ -25,6 +26,7 @@ extension SimDisk {
         case .prepare(let fetch, let part, let fetched):
             outcomes.append((fetch, prepare(fetch, part, fetched)))
         case .openSource(let fetch, let path, let sent): openSource(fetch, path, sent: sent)
+        case .lookAtSource(let fetch): lookAtSource(fetch)
         case .reserve(let fetch, let bytes): reserve(fetch, bytes)
         case .truncate(let fetch, let generation): truncate(fetch, generation)
         case .sync(let fetch, let token, _, _): sync(fetch, token)

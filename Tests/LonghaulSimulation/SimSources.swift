@@ -71,6 +71,11 @@ extension SimDisk {
         outcomes.append((fetch, .opened(file.version)))
     }
 
+    func lookAtSource(_ fetch: FetchID) {
+        guard let open = sources.open[fetch], let file = sources.files[open.inode] else { return }
+        outcomes.append((fetch, .looked(file.version, hasWriter: false)))
+    }
+
     /// `false` = it has none open.
     func closeSource(_ fetch: FetchID, deleting: Bool) -> Bool {
         guard sources.open.removeValue(forKey: fetch) != nil else { return false }

@@ -261,7 +261,7 @@ final class SimTasks {
         case .exited where launch.expiration == .progress: expiration = .progress
         case .exited where launch.expiration == .cancelled: expiration = .cancelled
         case .exited: result = launch.status == 0 ? .success : .failure
-        case .signalled, .notStarted: result = .failure
+        case .signalled, .notStarted, .exceededMemory: result = .failure
         case .expired: expiration = launch.expiration
         case .unknown: break
         }

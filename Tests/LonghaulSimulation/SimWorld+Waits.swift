@@ -164,7 +164,8 @@ extension SimWorld {
         let opening = disk.orders.compactMap { order in
             switch order {
             case .prepare(let fetch, _, _), .openSource(let fetch, _, _): fetch
-            case .reserve, .truncate, .sync, .verify, .digest, .secure, .publish, .fill, .copy,
+            case .lookAtSource, .reserve, .truncate, .sync, .verify, .digest, .secure, .publish,
+                .fill, .copy,
                 .close,
                 .delete:
                 nil

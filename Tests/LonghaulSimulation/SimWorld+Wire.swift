@@ -154,7 +154,7 @@ extension SimWorld {
                 .ended, .verified, .mismatched, .verifyFailed, .digested, .secured, .secureFailed,
                 .published, .occupied, .publishFailed, .foundPublished, .displaced, .filled,
                 .fillFailed, .copied, .copyFailed, .handedOut, .handOutFailed, .leave,
-                .tick, .opened, .interim:
+                .tick, .opened, .looked, .interim:
                 break
             }
         }
@@ -189,7 +189,8 @@ extension SimWorld {
         disk.orders.contains { order in
             switch order {
             case .sync(fetch, _, _, _), .truncate(fetch, _): true
-            case .prepare, .openSource, .reserve, .truncate, .sync, .verify, .digest, .secure,
+            case .prepare, .openSource, .lookAtSource, .reserve, .truncate, .sync, .verify, .digest,
+                .secure,
                 .publish,
                 .fill, .copy, .close, .delete:
                 false

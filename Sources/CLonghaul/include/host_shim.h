@@ -14,6 +14,16 @@ int lh_host_fork(
 // Says on standard error why execve(2) failed so for this program. Async-signal-safe.
 void lh_say_cannot_run(const char *path, int error);
 
+// RLIMIT_DATA of the process and of those that it starts (prlimit(2)).
+int lh_limit_data(int pid, int64_t bytes);
+
+// The beginning of the name of a control group that bounds the memory of a launch.
+#define LH_MEMORY_GROUP "longhaul-launch-"
+
+// The directory of the process's control group of that name, in `path` of `size` bytes. 1 = its
+// memory has a bound, 0 = it has none. -ENOENT: the process is in no such group.
+int lh_memory_group(int pid, char *path, int size);
+
 // pidfd_open(2). Readable once the process has ended, also if it is no child of this one.
 int lh_pidfd_open(int pid);
 int lh_pidfd_signal(int descriptor, int signal);

@@ -40,6 +40,7 @@ extension TransferChange {
         change.finish = { request throws(LonghaulError) in
             if checked.url != nil { request = UploadPlace.named(request) }
             try RequestBounds.check(request)
+            if checked.completesFile { try UploadValidator.endGrowth(of: &request) }
             guard let upload = request.options.upload else {
                 try checked.checkDestination(policy: request.options.ifExists)
                 return

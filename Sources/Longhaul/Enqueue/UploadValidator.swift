@@ -33,6 +33,9 @@ enum UploadValidator {
         _ upload: UploadOptions, of request: TransferRequest, to url: URLParts
     ) throws(LonghaulError) {
         try check(upload, to: url)
+        let defect = upload.followDefect(
+            isRemoteFile: RemoteFile(url.url) != nil, hasDigest: request.options.checksum != nil)
+        if let defect { throw LonghaulError(.invalidRequest, defect) }
         for field in RequestField.downloadOnly where !field.isDefault(in: request) {
             throw LonghaulError(.invalidRequest, "\(field.key) applies to downloads only")
         }
@@ -65,7 +68,7 @@ enum UploadValidator {
         if upload.uploadProtocol == .put { upload.method = .put }
         let name = spool == nil ? PathParts.split(source)?.name : FileNaming.name(from: url)
         upload.source?.mediaType = name.flatMap(MediaTypes.system.type)
-        request.expectedBytes = upload.source?.size
+        request.expectedBytes = upload.ifChanged == .follow ? nil : upload.source?.size
         request.options.upload = upload
         var new = NewTransfer(
             request: request, origin: url.origin, source: source,
@@ -76,6 +79,22 @@ enum UploadValidator {
             new.snapshot = OrphanedPart(path: path, identity: identity)
         }
         return new
+    }
+
+    /// The file that the upload follows is complete as it is now.
+    static func endGrowth(of request: inout TransferRequest) throws(LonghaulError) {
+        guard var upload = request.options.upload, upload.ifChanged == .follow,
+            case .file(let path) = request.destination
+        else {
+            throw LonghaulError(
+                .invalidRequest, "only the file of an upload with --follow can be completed")
+        }
+        let mediaType = upload.source?.mediaType
+        upload.ifChanged = .fail
+        upload.settle = nil
+        upload.source = try version(of: path)
+        upload.source?.mediaType = mediaType
+        request.options.upload = upload
     }
 
     private static func version(of path: String) throws(LonghaulError) -> SourceVersion {
@@ -92,7 +111,8 @@ enum UploadValidator {
         _ request: TransferRequest, _ upload: UploadOptions, _ source: String,
         _ version: SourceVersion
     ) -> Reservation {
-        let version = version.text
+        // A file that is followed is the same one with more bytes.
+        let version = upload.ifChanged == .follow ? "follow" : version.text
         let way = "\(upload.uploadProtocol.rawValue) \(upload.method?.rawValue ?? "")"
         // A random line makes a separate upload differ from all others.
         let own = request.options.onDuplicate == .separate ? "\(UInt64.random(in: 0 ... .max))" : ""

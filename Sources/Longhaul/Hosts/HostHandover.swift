@@ -25,7 +25,8 @@ package struct HostHandover {
                 try order.program.isJob ? gather(append: { _ in }) : gather(append: input.append)
             guard let gathered else { return .nothingToDo(order.id) }
             var program = HostExecutable(
-                argv: order.program.argv, environment: gathered.environment)
+                argv: order.program.argv, environment: gathered.environment,
+                maxMemory: order.program.maxMemory)
             if let job = order.program.job {
                 let environment = gathered.environment
                 guard let supervisor = JobSupervisor.program(environment: environment) else {

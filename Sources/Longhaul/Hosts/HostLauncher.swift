@@ -259,6 +259,8 @@ final class HostLauncher: HostPort {
                 report(.ended(id, .exited, status: Int(status), output: output))
             case .signalled(let signal):
                 report(.ended(id, .signalled, status: Int(signal), output: output))
+            case .exceededMemory:
+                report(.ended(id, .exceededMemory, status: nil, output: output))
             case .unknown: report(.ended(id, .unknown, status: nil, output: output))
             }
         }

@@ -18,6 +18,7 @@ extension TransferChange {
                 switch key {
                 case "url": change.url = try OptionText.transferURL(scanner.string(), key)
                 case "destination": change.destination = try context.absolute(scanner.string())
+                case "complete": change.completesFile = try scanner.bool()
                 case "headers":
                     if case .headers(let fields) = try scanner.input(.headers, key) {
                         change.headers = fields

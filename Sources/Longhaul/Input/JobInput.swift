@@ -57,6 +57,7 @@ package struct JobInput: Sendable {
                 if Self.shown.contains(key) { return try scanner.skip() }
                 if scanner.null() {
                     if key == "slot" { input.settings.slot = nil }
+                    if key == "maxMemory" { input.settings.maxMemory = nil }
                     return
                 }
                 if try input.readSetting(key, &scanner, context) { return }
@@ -93,6 +94,9 @@ package struct JobInput: Sendable {
             settings.inhibitsSleep = try scanner.word(key)
         case "notify": settings.notifies = try scanner.bool()
         case "slot": settings.slot = try OptionText.slot(try scanner.string(), key)
+        case "maxMemory":
+            let text = scanner.isString() ? try scanner.string() : "\(try scanner.integer())"
+            settings.maxMemory = try OptionText.memory(text, key)
         default: return false
         }
         return true
@@ -280,6 +284,15 @@ extension OptionText {
             throw .usage("\(prefix)settle is a part of \(prefix)on path=PATH")
         }
         return triggers
+    }
+
+    /// Bytes that a launch may have.
+    package static func memory(_ text: String, _ name: String) throws(LonghaulError) -> Int64 {
+        let bytes = try size(text, name)
+        if bytes < Limits.memoryMinimumBytes {
+            throw bad(TerminalText.shown(text), name, "the memory of a launch is 1M or more")
+        }
+        return bytes
     }
 
     package static func slot(_ text: String, _ name: String) throws(LonghaulError) -> JobSlot {

@@ -77,6 +77,7 @@ extension HostRecord {
             $0.field("permitted", settings.permitted)
             $0.field("eventBudget", settings.eventBudget)
             $0.field("taskBudget", settings.taskBudget)
+            $0.field("maxMemory", settings.maxMemory)
             $0.field("leftOut", leftOut)
         }
         return leftOut
@@ -134,6 +135,7 @@ extension JobRecord {
         json.field("inhibitSleep", settings.inhibitsSleep.rawValue)
         json.field("notify", settings.notifies)
         json.field("slot", settings.slot?.rawValue)
+        json.field("maxMemory", settings.maxMemory.map(String.init))
         json.field("env", variables.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" })
     }
 }

@@ -12,6 +12,7 @@ extension HostRecord: ShownRecord {
         ShownField("taskBudget") {
             $0.settings.taskBudget ?? HostSettings.defaultTaskBudget
         },
+        ShownField("maxMemory") { $0.settings.maxMemory },
         ShownField("state") { $0.state.name },
         ShownField("obstacle") { $0.state.obstacle?.rawValue },
         ShownField("failures", "failures", at: 2) { $0.failures },

@@ -37,6 +37,7 @@ extension JobRecord: ShownRecord {
         ShownField("inhibitSleep") { $0.settings.inhibitsSleep.rawValue },
         ShownField("notify") { $0.settings.notifies },
         ShownField("slot", "slot", at: 10) { $0.settings.slot?.rawValue },
+        ShownField("maxMemory") { $0.settings.maxMemory },
         ShownField("waitingFor") { $0.waitingFor },
         ShownField("forecast") { $0.forecast },
         ShownField("failures") { $0.failures },

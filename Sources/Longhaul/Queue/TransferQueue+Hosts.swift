@@ -182,6 +182,9 @@ extension HostSettings {
                 throw LonghaulError(.invalidRequest, "a budget is more than 0, and 24h at most")
             }
         }
+        if let maxMemory, maxMemory < Limits.memoryMinimumBytes {
+            throw LonghaulError(.invalidRequest, "the memory of a launch is 1M or more")
+        }
     }
 
     fileprivate static func unknown(_ name: String) -> LonghaulError {

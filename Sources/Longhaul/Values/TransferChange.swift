@@ -11,6 +11,9 @@ public struct TransferChange: Equatable, Sendable {
     public var destination: String?
     /// Fields to set; an empty value removes the field.
     public var headers: [HeaderFields.Field] = []
+    /// The file of an upload that follows it (`SourceChangePolicy.follow`) is complete as it is
+    /// now.
+    public var completesFile = false
     /// All other changes.
     package var fields = PartialRequest()
 

@@ -35,6 +35,9 @@ struct SetCommand: ConsoleCommand {
         help: ArgumentHelp("A request header to set (repeatable).", valueName: "k: v"))
     var headers: [String] = []
 
+    @Flag(help: "The file of an upload with --follow is complete as it is now.")
+    var complete = false
+
     @OptionGroup var fields: FieldOptions<ChangeableFields>
 
     @OptionGroup var output: OutputOptions
@@ -79,6 +82,7 @@ struct SetCommand: ConsoleCommand {
         if let url { change.url = try OptionText.transferURL(url, "--url") }
         if let destination { change.destination = try context.absolute(destination) }
         change.headers = try OptionText.headers(headers)
+        change.completesFile = complete
         try fields.apply(to: &change.fields, context)
         return change
     }

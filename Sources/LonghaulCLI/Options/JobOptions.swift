@@ -98,6 +98,12 @@ struct JobRunOptions: ParsableArguments {
             valueName: "name"))
     var slot: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "How much memory a run may have; 1M or more (default: without a limit).",
+            valueName: "size"))
+    var maxMemory: String?
+
     @Flag(help: "Show a notification on the desktop when a run fails.")
     var notify = false
 
@@ -132,6 +138,9 @@ struct JobRunOptions: ParsableArguments {
         settings.inhibitsSleep = inhibitSleep
         settings.notifies = notify
         if let slot { settings.slot = try OptionText.slot(slot, "--slot") }
+        settings.maxMemory = try maxMemory.map { text throws(LonghaulError) in
+            try OptionText.memory(text, "--max-memory")
+        }
         return settings
     }
 

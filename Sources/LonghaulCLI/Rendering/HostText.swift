@@ -35,6 +35,7 @@ struct HostText {
                 TextLine(
                     3, "budgets",
                     "events, refreshes and wake-ups \(budgets[0]), processing \(budgets[1])"),
+                TextLine(3, "memory", settings.maxMemory.map { "at most \(Units.size($0))" }),
                 TextLine(3, "permitted", permitted.isEmpty ? "none" : permitted),
             ]
         } else {

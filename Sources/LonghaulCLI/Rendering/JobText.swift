@@ -34,7 +34,7 @@ struct JobText {
         let lines =
             TextLine.table(of: job, moment: time.full) + settings(job)
             + (job.request.map(definition) ?? []) + reasons(job)
-        return TextLine.ordered(lines) + job.runs.map(line)
+        return TextLine.ordered(lines) + job.runs.map { line($0, of: job) }
     }
 
     func why(_ job: JobRecord) -> [String] { TextLine.ordered(reasons(job)) }
@@ -78,6 +78,7 @@ struct JobText {
             }
         return [
             TextLine(1, "command", command(job)),
+            TextLine(10, "memory", job.settings.maxMemory.map { "at most \(Units.size($0))" }),
             TextLine(11, "awake", awake),
             TextLine(11, "notifies", job.settings.notifies ? "when a run fails" : nil),
             TextLine(12, "failures", job.failures > 0 ? "\(job.failures) in a row" : nil),
@@ -101,7 +102,7 @@ struct JobText {
         return "\(time.short(run.startedAt)) \(ending(run))"
     }
 
-    private func line(_ run: TaskRun) -> String {
+    private func line(_ run: TaskRun, of job: JobRecord) -> String {
         if run.launch == 0 { return "no run     \(time.full(run.startedAt)): \(ending(run))" }
         let cause = run.cause.map { ", \($0)" } ?? ""
         var parts: [String] = []
@@ -110,6 +111,11 @@ struct JobText {
         }
         if let used = run.processorSeconds {
             parts.append("\(Units.duration(used)) of a processor")
+        }
+        if run.result == .failure, run.launch != 0, job.settings.maxMemory != nil,
+            !run.hasExceededMemory
+        {
+            parts.append("it may have exceeded its memory")
         }
         let took = parts.isEmpty ? "" : " " + parts.joined(separator: ", ")
         return "run \(run.launch): \(time.full(run.startedAt))\(cause): \(ending(run))\(took)"
@@ -124,6 +130,7 @@ struct JobText {
         if run.launch == 0 { return "failed: its deadline passed before it could run" }
         var how = run.exitStatus.map { $0 == 0 ? "" : ", exit status \($0)" } ?? ""
         if let signal = run.signal { how = ", signal \(signal)" }
+        if run.hasExceededMemory { how = ", it exceeded its memory" }
         switch run.result {
         case .success, .noData: return "done"
         case .failure: return "failed" + how

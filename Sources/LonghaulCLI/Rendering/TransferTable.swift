@@ -96,6 +96,7 @@ struct TransferTable {
         case .running:
             if !transfer.waitingFor.isEmpty { return wait.short(transfer.waitingFor) }
             if transfer.bytesChecked != nil { return "checking" }
+            if TransferText.waitsForBytes(transfer) != nil { return "waits for more" }
             guard let rate = transfer.bytesPerSecond else { return "starting" }
             let left = TransferText.secondsLeft(transfer).map { ", " + Units.duration($0) } ?? ""
             return Units.rate(rate) + left

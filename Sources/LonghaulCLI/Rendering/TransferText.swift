@@ -51,6 +51,15 @@ struct TransferText {
         }
     }
 
+    /// Tells that the server has what the file of an upload has, which is still written; `nil` = it
+    /// has not.
+    static func waitsForBytes(_ transfer: Transfer) -> String? {
+        guard transfer.state == .running, transfer.options.upload?.ifChanged == .follow,
+            transfer.bytesTotal == nil, transfer.requests == 0
+        else { return nil }
+        return "waits for more of " + TerminalText.shown(name(transfer))
+    }
+
     func lines(
         _ transfer: Transfer, attempts: [AttemptRecord], events: [EventRecord]
     ) -> [String] {
@@ -145,6 +154,7 @@ struct TransferText {
             parts.append(Units.duration(left) + " left")
         }
         if let checking = TransferText.checking(transfer) { parts.append(checking) }
+        if let waits = TransferText.waitsForBytes(transfer) { parts.append(waits) }
         return parts.joined(separator: ", ")
     }
 

@@ -24,6 +24,7 @@ struct WhyText {
         {
             lines.append("  last error: \(shown(error.message))")
         }
+        if let waits = TransferText.waitsForBytes(transfer) { lines.append("  \(waits)") }
         lines.append("Forecast: \(forecast.text).")
         if transfer.waitingFor.contains(where: \.isSetAsideByNow) {
             lines.append("`longhaul now \(transfer.id)` runs it now.")

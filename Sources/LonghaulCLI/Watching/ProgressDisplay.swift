@@ -185,7 +185,7 @@ final class ProgressDisplay {
             name: name, done: transfer.bytesDone, total: transfer.bytesTotal)
         switch transfer.state {
         case .running:
-            row.note = TransferText.checking(transfer)
+            row.note = TransferText.checking(transfer) ?? TransferText.waitsForBytes(transfer)
             row.rate = transfer.bytesPerSecond
             row.secondsLeft = TransferText.secondsLeft(transfer)
         case .waiting:

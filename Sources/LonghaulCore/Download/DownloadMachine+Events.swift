@@ -49,7 +49,7 @@ extension DownloadMachine {
         case .filled(let zeros): filled(zerosFrom: zeros, context)
         case .fillFailed(let fault): fillFailed(fault, context)
         // Copies belong to their transfers; the others are of uploads.
-        case .copied, .copyFailed, .opened, .interim, .digested: break
+        case .copied, .copyFailed, .opened, .looked, .interim, .digested: break
         case .leave(let departure): depart(departure, context)
         }
     }

@@ -13,6 +13,9 @@ package enum FetchEvent: Sendable {
     case prepareFailed(LocalFault)
     /// The file that an upload sends is open.
     case opened(SourceVersion)
+    /// The open file that an upload follows, as it is now; `nil` = another file has its name, or
+    /// none. `hasWriter`: a program has it open for writing.
+    case looked(SourceVersion?, hasWriter: Bool)
     /// The server has told on the way how far an upload is.
     case interim(SegmentKey, ResponseHead)
     /// Space for the announced length was set aside.
@@ -77,7 +80,7 @@ extension FetchEvent {
         case .secured, .secureFailed: .securing
         case .published, .occupied, .publishFailed, .displaced: .publishing
         case .prepared, .prepareFailed, .reserved, .reserveFailed, .truncated, .truncateFailed,
-            .head, .progress, .ended, .synced, .opened, .interim, .syncFailed, .verified,
+            .head, .progress, .ended, .synced, .opened, .looked, .interim, .syncFailed, .verified,
             .mismatched, .verifyFailed, .digested,
             .foundPublished, .filled, .fillFailed, .handedOut, .handOutFailed, .leave,
             .tick:

@@ -46,6 +46,8 @@ package enum FetchEffect: Sendable {
     indirect case prepare(PartOrder)
     /// Open the file that an upload sends.
     case openSource(path: String)
+    /// Look at the open file, which an upload follows.
+    case lookAtSource
     indirect case send(UploadAsk)
     indirect case ask(SegmentAsk)
     indirect case proceed(SegmentKey, BodyPlan)

@@ -1,5 +1,10 @@
 internal import LonghaulModel
 
+/// The pause between two looks at a file that is followed.
+private let growthLookSeconds: Double = 1
+/// See ``UploadOptions/settle``.
+private let growthSettleSeconds: Double = 10
+
 /// The life of an upload: open the source, converse with the server, and leave. What is asked and
 /// what answers mean is for its ``UploadConversation`` to say. Only parts are sent beside each
 /// other; any other request goes out alone.
@@ -13,6 +18,11 @@ package final class UploadMachine {
         indirect case digesting(UploadExchange)
         /// At least one request is out, or is about to be.
         case conversing
+        /// The server has what the file had at the last look, and the file may get more bytes: it
+        /// is looked at again then.
+        case waiting(until: Instant)
+        /// The file is looked at. Nothing is out.
+        case looking
         /// A part was refused again: the requests on the wire end, and no other is sent.
         case draining(Failure)
         /// The requests that are out are being stopped. `isSuperseded`: another request is wanted,
@@ -25,6 +35,8 @@ package final class UploadMachine {
     package let frame: FetchFrame
     private(set) var state = Stage.opening(leaving: nil)
     var wire: UploadWire
+    /// Since when the file that is followed has not changed, and no program has written to it.
+    private var quietSince: Instant?
 
     init(_ frame: FetchFrame) {
         self.frame = frame
@@ -35,7 +47,7 @@ package final class UploadMachine {
         switch state {
         case .opening: .preparing
         case .checking, .digesting: .checking
-        case .conversing, .draining: .moving
+        case .conversing, .waiting, .looking, .draining: .moving
         case .leaving: .settling
         case .left: .left
         }
@@ -45,7 +57,7 @@ package final class UploadMachine {
         switch state {
         case .opening(let leaving), .left(let leaving): leaving
         case .leaving(let leaving, _): leaving
-        case .checking, .digesting, .conversing, .draining: nil
+        case .checking, .digesting, .conversing, .waiting, .looking, .draining: nil
         }
     }
 
@@ -63,6 +75,7 @@ package final class UploadMachine {
 
     /// When to look whether another part may be sent; `nil` while off the wire.
     private var nextTick: Instant? {
+        if case .waiting(let until) = state { return until }
         guard stage == .moving, !wire.requests.isEmpty else { return nil }
         return frame.bytes.checkpoints.nextTick(after: Limits.tickSeconds)
     }
@@ -85,6 +98,7 @@ package final class UploadMachine {
     func react(to event: FetchEvent, in context: FetchContext) {
         switch event {
         case .opened(let version): opened(version, context)
+        case .looked(let version, let hasWriter): looked(version, hasWriter: hasWriter, context)
         case .prepareFailed(let fault): notOpened(fault, context)
         case .head(let key, let head): wire.head(key, head, context)
         case .interim(let key, let head): wire.interim(key, head, context)
@@ -121,7 +135,9 @@ package final class UploadMachine {
         }
         frame.bytes.state.askedURL = wire.request.url
         let pinned = upload.source ?? options.source
-        if let pinned, !pinned.isSame(as: version) {
+        let mayGrow = upload.isGrowing ?? (options.ifChanged == .follow)
+        let isFollowed = mayGrow && pinned.map { version.hasGrown(from: $0) } ?? true
+        if let pinned, !pinned.isSame(as: version), !isFollowed {
             guard options.ifChanged == .restart else {
                 return exit(leaving ?? .fail(.sourceChanged), context)
             }
@@ -133,6 +149,9 @@ package final class UploadMachine {
         }
         // Names at the server are made of the pinned version, whose numbers may have changed.
         upload.source = pinned.flatMap { $0.isSame(as: version) ? $0 : nil } ?? version
+        upload.source?.mediaType = pinned?.mediaType
+        // A request that follows no more sends the file as it is now.
+        if mayGrow { upload.isGrowing = options.ifChanged == .follow }
         wire.open(upload, size: version.size)
         // The state is saved together with the loss of the bytes before.
         if !frame.step.writes.isEmpty { frame.save() }
@@ -174,6 +193,10 @@ package final class UploadMachine {
     /// The budget of the origin may allow another part.
     private func ticked(_ context: FetchContext) {
         frame.bytes.checkpoints.ticked(at: context.now.monotonic)
+        if case .waiting(let until) = state {
+            if until <= context.now.monotonic { look() }
+            return
+        }
         guard stage == .moving, wire.underWay.contains(where: { $0.part != nil }) else { return }
         frame.connections.observe(held: held, at: context.now.monotonic)
         converse(context)
@@ -201,7 +224,39 @@ package final class UploadMachine {
             }
             wire.send(exchange, at: context.now)
         }
-        if wire.requests.isEmpty { complete(nil, [], context) }
+        if !wire.requests.isEmpty { return }
+        if upload?.isGrowing == true {
+            state = .waiting(until: context.now.monotonic + growthLookSeconds)
+        } else {
+            complete(nil, [], context)
+        }
+    }
+
+    // MARK: - A file that grows
+
+    private func look() {
+        state = .looking
+        frame.step.effects.append(.lookAtSource)
+    }
+
+    /// More bytes are sent. Without them, and without a program that writes, the file is complete
+    /// after a time.
+    private func looked(_ version: SourceVersion?, hasWriter: Bool, _ context: FetchContext) {
+        guard state == .looking, let before = upload?.source, let options else { return }
+        guard let version, version.hasGrown(from: before) else {
+            let fault = LocalFault(
+                code: .sourceChanged, message: LonghaulError.sourceChanged.message)
+            return leave(frame.target.leaving(afterSource: fault, bytesKept: held), context)
+        }
+        let now = context.now.monotonic
+        let isQuiet = version.isSame(as: before) && !hasWriter
+        quietSince = isQuiet ? quietSince ?? now : nil
+        if !version.isSame(as: before) { wire.found(version) }
+        if let quietSince, quietSince + (options.settle ?? growthSettleSeconds) <= now {
+            wire.endGrowth()
+        }
+        state = .conversing
+        converse(context)
     }
 
     /// The digest that the next request waits for. A request is the same only with its digest.
@@ -338,7 +393,7 @@ package final class UploadMachine {
         case .opening: state = .opening(leaving: reason)
         case .leaving(_, let wasSuperseded):
             state = .leaving(reason, isSuperseded: isSuperseded || wasSuperseded)
-        case .checking, .digesting, .conversing, .draining:
+        case .checking, .digesting, .conversing, .waiting, .looking, .draining:
             // How long a file needs in one go is known by its throughput, the next time.
             if reason == .requeue, isSendingWhole(once: false) {
                 frame.noteThroughput(context)

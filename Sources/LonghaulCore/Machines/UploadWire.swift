@@ -56,7 +56,22 @@ struct UploadWire {
         var conversation = conversation
         conversation.reopens()
         frame.bytes.state.upload?.adopt(conversation)
-        frame.bytes.state.bytesTotal = size
+        frame.bytes.state.bytesTotal = upload.isGrowing == true ? nil : size
+    }
+
+    /// The file that is followed, as a look has found it.
+    mutating func found(_ version: SourceVersion) {
+        var source = version
+        source.mediaType = state.upload?.source?.mediaType
+        frame.bytes.state.upload?.source = source
+        frame.save()
+    }
+
+    /// The file that is followed gets no more bytes.
+    mutating func endGrowth() {
+        frame.bytes.state.upload?.isGrowing = false
+        frame.bytes.state.bytesTotal = state.upload?.source?.size
+        frame.save()
     }
 
     // MARK: - Requests

@@ -51,7 +51,8 @@ package final class DiskFiles: FilePort {
         case .openSource(_, let path, _):
             let directory = FileNaming.directory(of: path)
             return UInt64(bitPattern: Int64(directory.hashValue))
-        case .reserve(let fetch, _), .truncate(let fetch, _), .sync(let fetch, _, _, _),
+        case .lookAtSource(let fetch), .reserve(let fetch, _), .truncate(let fetch, _),
+            .sync(let fetch, _, _, _),
             .verify(let fetch, _, _, _), .digest(let fetch, _, _), .fill(let fetch, _),
             .copy(let fetch, _, _),
             .close(let fetch, _):
@@ -73,6 +74,13 @@ package final class DiskFiles: FilePort {
             (fetch.rawValue, { parts.prepare(fetch, part, fetched: fetched) })
         case .openSource(let fetch, let path, let sent):
             (fetch.rawValue, { parts.report(fetch, sources.open(fetch, path, sent: sent)) })
+        case .lookAtSource(let fetch):
+            (
+                fetch.rawValue,
+                {
+                    if let event = sources.look(at: fetch) { parts.report(fetch, event) }
+                }
+            )
         case .reserve(let fetch, let bytes): (fetch.rawValue, { parts.reserve(fetch, bytes) })
         case .truncate(let fetch, let generation):
             (fetch.rawValue, { parts.truncate(fetch, generation) })

@@ -30,6 +30,12 @@ final class OpenSources: Sendable {
         }
     }
 
+    /// The file as it is now; `nil` = as for ``verify(_:_:)``.
+    func look(at fetch: FetchID) -> FetchEvent? {
+        guard let file = sources.withLock({ $0[fetch] })?.file else { return nil }
+        return .looked(file.present, hasWriter: file.hasWriter)
+    }
+
     /// Reads the file and compares its digests; `nil` = the fetch has no source open, or was left
     /// meanwhile.
     func verify(_ fetch: FetchID, _ wanted: [Checksum]) -> FetchEvent? {

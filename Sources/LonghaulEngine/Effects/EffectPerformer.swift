@@ -35,6 +35,9 @@ struct EffectPerformer {
                 wire.expectRequests()
                 let sent = fetches[fetch]?.bytesFetched ?? 0
                 orders.append(.openSource(fetch, path: path, fetched: sent))
+            case .lookAtSource:
+                wire.expectRequests()
+                orders.append(.lookAtSource(fetch))
             case .send(let ask):
                 if let request = request(ask, of: fetches[fetch]) { requests.append(request) }
             case .reserve(let bytes): orders.append(.reserve(fetch, bytes: bytes))

@@ -261,6 +261,8 @@ struct Launches {
             if launch.answers.areLost { (outcome.ending, outcome.status) = (.unknown, nil) }
         } else if launch.wasAskedToEnd {
             outcome.ending = .expired
+        } else if launch.resident == nil {
+            outcome.output = launch.program.explained(output, ending, status: exit)
         }
         if launch.wasAskedToEnd || outcome.ending == .expired {
             outcome.expiration = launch.expiration ?? .time

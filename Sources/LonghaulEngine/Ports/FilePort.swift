@@ -59,6 +59,8 @@ package enum FileOrder: Sendable {
     indirect case prepare(FetchID, PartOrder, fetched: Int64)
     /// The file that an upload sends, opened for reading. It is never changed and never deleted.
     case openSource(FetchID, path: String, fetched: Int64)
+    /// The open file that an upload follows is looked at.
+    case lookAtSource(FetchID)
     case reserve(FetchID, bytes: Int64)
     case truncate(FetchID, generation: Int64)
     case sync(FetchID, token: Int64, digests: [Checksum.Algorithm], through: Int64)

@@ -143,6 +143,9 @@ enum Form {
         if seconds >= 0 { return seconds }
         throw LonghaulError.usage("\(source.name): it is less than 0 seconds")
     }
+    static let seconds = FieldForm(optional: .duration, "duration", FieldValue.seconds) {
+        try OptionText.duration($0, $1.name)
+    }
     static let json = text(.json, "json")
     /// The absolute path of a file.
     static let file = FieldForm(optional: .text, "file", FieldValue.text) {

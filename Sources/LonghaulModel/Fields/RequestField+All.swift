@@ -335,8 +335,19 @@ extension RequestField {
             "ifChanged", .upload(\.ifChanged), Form.choice("what"), [.sending, .restated],
             label: "If changed",
             option: Option(
-                "if-changed", .upload, "What to do when the file was changed: fail or restart",
+                "if-changed", .upload,
+                "What to do when the file was changed: fail, restart, or follow what is written",
                 usual: "fail")),
+        RequestField(
+            "settle", .upload(\.settle), Form.seconds, [.sending, .restated], label: "Settles",
+            option: Option(
+                "settle", .upload,
+                "With --follow: the file is complete when so long no program has written to it",
+                usual: "10s"),
+            check: {
+                guard let seconds = $0 else { return nil }
+                return (0...86_400).contains(seconds) ? nil : "a time to settle is 0s to 24h"
+            }),
         RequestField(
             "snapshot", .upload(\.snapshot), Form.flag, .sending, label: "Snapshot",
             option: Option(

@@ -18,6 +18,8 @@ public enum LaunchEnding: String, Codable, Sendable, CaseIterable {
     case signalled
     /// The launch's time was over: the process was asked to end, and killed if it did not.
     case expired
+    /// The processes of the launch together needed more memory than they may have, and were ended.
+    case exceededMemory
     /// The program could not be started.
     case notStarted
     /// The process ended while no engine watched it, or its status was lost.
@@ -136,21 +138,27 @@ public struct HostSettings: Hashable, Sendable {
     public var eventBudget: Double?
     /// Seconds that a launch for processing tasks may take; `nil` = ``defaultTaskBudget``.
     public var taskBudget: Double?
+    /// Bytes of memory that a launch may have, 1 MiB and more; `nil` = without a limit. They are a
+    /// limit for all processes of the launch together (`MemoryMax=` of systemd) where the user has
+    /// a systemd manager with a memory controller, else for each of them (`RLIMIT_DATA`). A process
+    /// that runs by itself and takes launches has no limit.
+    public var maxMemory: Int64?
 
     /// 30 seconds.
     public static let defaultEventBudget: Double = 30
     /// Ten minutes.
     public static let defaultTaskBudget: Double = 600
 
-    /// A program with default budgets and no background tasks.
+    /// A program with default budgets, no background tasks and no limit.
     public init(
         argv: [String], permitted: [String] = [], eventBudget: Double? = nil,
-        taskBudget: Double? = nil
+        taskBudget: Double? = nil, maxMemory: Int64? = nil
     ) {
         self.argv = argv
         self.permitted = permitted
         self.eventBudget = eventBudget
         self.taskBudget = taskBudget
+        self.maxMemory = maxMemory
     }
 }
 

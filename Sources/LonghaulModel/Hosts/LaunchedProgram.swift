@@ -23,6 +23,26 @@ package enum LaunchedProgram: Hashable, Sendable {
 
     package var isJob: Bool { job != nil }
 
+    /// Bytes of memory that a launch may have; `nil` = without a limit.
+    package var maxMemory: Int64? {
+        switch self {
+        case .host(let settings): settings.maxMemory
+        case .job(_, let settings): settings.maxMemory
+        }
+    }
+
+    /// The output of a launch that was not asked to end. If a host failed under a limit of its
+    /// memory, the last line says that the limit may be the reason: only a control group counts
+    /// what was exceeded. The supervisor of a job has written such a line into its log.
+    package func explained(_ output: String, _ ending: LaunchEnding, status: Int?) -> String {
+        guard case .host(let settings) = self, let bytes = settings.maxMemory,
+            ending == .signalled || ending == .exited && status != 0
+        else { return output }
+        let end = output.isEmpty || output.hasSuffix("\n") ? "" : "\n"
+        return output + end
+            + "longhaul: it may have exceeded its memory of \(bytes) bytes (--max-memory)\n"
+    }
+
     /// Seconds that a launch may take: the longest budget of its parts. Of a continued task, the
     /// seconds from one report of progress to the next.
     package func budget(of due: LaunchPolicy.Due) -> Double {
@@ -65,6 +85,8 @@ package struct JobSettings: Hashable, Codable, Sendable {
     package var notifies = false
     /// Jobs with the same slot share its places; `nil` = the job has none.
     package var slot: JobSlot?
+    /// See ``HostSettings/maxMemory``.
+    package var maxMemory: Int64?
 
     package init(directory: String, environment: [String: String]) {
         self.directory = directory

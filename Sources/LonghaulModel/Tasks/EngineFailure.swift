@@ -43,6 +43,7 @@ extension LaunchEnding {
         case .exited: "exit status \(status ?? 0)"
         case .signalled: "ended by signal \(status ?? 0)"
         case .expired: (expiration ?? .time).text
+        case .exceededMemory: "ended because it exceeded its memory"
         case .notStarted: "could not be started"
         case .unknown: "ended, and no engine saw how"
         }

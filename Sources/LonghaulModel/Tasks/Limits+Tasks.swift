@@ -16,6 +16,8 @@ extension Limits {
     package static let progressSeconds: Double = 60
     /// Progress of a continued task is recorded no more often than this.
     package static let progressRecordSeconds: Double = 1
+    /// The least limit of the memory of a launch: below it hardly any program begins.
+    package static let memoryMinimumBytes: Int64 = 1 << 20
     /// Preferences of a job keep a run waiting for so long at most.
     package static let jobPreferenceSeconds: Double = 86_400
     /// A clock that was further ahead than this was wrong: no time of day is that far away.

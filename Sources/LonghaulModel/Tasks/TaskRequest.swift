@@ -83,6 +83,8 @@ public struct TaskRun: Hashable, Sendable {
     public var exitStatus: Int?
     /// The signal that ended it; `nil` = none, or it is not kept.
     package var signal: Int?
+    /// Its processes together exceeded their memory.
+    package var hasExceededMemory = false
     /// Seconds of processor time; `nil` = not known.
     package var processorSeconds: Double?
     /// The reason why a run of a job began; `nil` = a run of a host.

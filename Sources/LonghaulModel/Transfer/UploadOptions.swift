@@ -15,6 +15,10 @@ public struct UploadOptions: Hashable, Codable, Sendable {
     public var isRepeatable = false
     /// Treatment of a file that is no longer the one that was handed over.
     public var ifChanged: SourceChangePolicy = .fail
+    /// With ``SourceChangePolicy/follow``: the file is complete when for so many seconds no program
+    /// has had it open for writing and it has not changed. Default: ten. The kernel shows writers
+    /// to the owner of a file, and on local file systems; elsewhere only changes are seen.
+    public var settle: Double?
     /// The upload sends the file as it was when the request was recorded, even if it changes later:
     /// a copy is made first, in the state directory, which shares the file's blocks where it can
     /// (ioctl_ficlone(2)). The copy survives crashes, and goes when the upload completes, is
@@ -51,6 +55,22 @@ public struct UploadOptions: Hashable, Codable, Sendable {
         case .ietf: method == .put
         case .post, .tus: false
         }
+    }
+
+    /// Why a file cannot be followed in this way; `nil` = it can, or is not to be.
+    ///
+    /// - Parameter isRemoteFile: The upload goes over FTP or SFTP.
+    package func followDefect(isRemoteFile: Bool, hasDigest: Bool) -> String? {
+        if ifChanged != .follow {
+            return settle == nil ? nil : "a time to settle needs a file that is followed"
+        }
+        if isRemoteFile || formField != nil || [.put, .post].contains(uploadProtocol) {
+            return "a file that is followed has no length yet; it is sent by ietf, tus or s3"
+        }
+        if snapshot || hasDigest {
+            return "a file that is followed has neither a snapshot nor a digest yet"
+        }
+        return nil
     }
 
     /// Requests are signed with keys of the user's.
@@ -107,6 +127,12 @@ public enum SourceChangePolicy: String, Codable, Sendable, CaseIterable {
     case fail
     /// The upload starts over with the present file.
     case restart
+    /// The file is still written, as a recording is: its bytes are sent as they come, until it is
+    /// complete (``UploadOptions/settle``). The length is unknown until then. By the protocols ietf,
+    /// tus and s3; `auto` needs a server that offers ietf or tus. A file that is replaced or that
+    /// shrinks fails with `sourceChanged`. Bytes that were sent and are overwritten later are not
+    /// sent again.
+    case follow
 }
 
 /// Identity and version of the file that is sent.
@@ -134,6 +160,12 @@ package struct SourceVersion: Hashable, Codable, Sendable {
     /// its own time.
     package func isSame(as other: SourceVersion) -> Bool {
         size == other.size && modified == other.modified && changed == other.changed
+    }
+
+    /// The file is the same one, with more bytes or as many. The number of its device may differ
+    /// after each mount.
+    package func hasGrown(from other: SourceVersion) -> Bool {
+        inode == other.inode && size >= other.size
     }
 
     /// The fields that ``isSame(as:)`` compares.

@@ -64,6 +64,7 @@ package struct DraftUpload: ResumableUpload {
     // MARK: - Requests
 
     package func next() -> UploadExchange? {
+        if waitsForBytes { return nil }
         var exchange = nextRequest()
         if exchange.purpose == .append {
             exchange.headers["Content-Type"] = "application/partial-upload"
@@ -84,13 +85,14 @@ package struct DraftUpload: ResumableUpload {
         }
         exchange.headers[DraftVersion.field] = "\(kept.version.number)"
         exchange.headers["Upload-Complete"] = exchange.completes ? "?1" : "?0"
-        exchange.headers["Upload-Length"] = "\(size)"
+        if !job.isGrowing { exchange.headers["Upload-Length"] = "\(size)" }
         return exchange
     }
 
     /// A resource that is made before its bytes are sent cannot be lost with an interim answer. A
     /// small file is sent at once; so is one whose server may not speak the draft.
     private var isCreatedFirst: Bool {
+        if job.isGrowing { return true }
         if let limit = kept.isGuess ? kept.appendLimit : pieceMost, limit < size { return true }
         return kept.isUntold == true || !kept.isGuess && size > Limits.uploadAtOnceBytes
     }

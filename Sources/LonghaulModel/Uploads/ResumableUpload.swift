@@ -52,10 +52,15 @@ extension ResumableUpload {
         let end = min(size, offset.addingClamped(pieceMost ?? .max))
         var exchange = exchange(.append, "PATCH", at: address)
         exchange.range = offset..<end
-        exchange.completes = end == size
-        exchange.body.content = UploadBody.Content(file: exchange.range, pinned: job.source)
+        exchange.completes = end == size && !job.isGrowing
+        exchange.body.content = UploadBody.Content(file: exchange.range, pinned: job.pinned)
         exchange.headers["Upload-Offset"] = "\(offset)"
         return exchange
+    }
+
+    /// The server has all bytes of a file that may get more.
+    var waitsForBytes: Bool {
+        job.isGrowing && kept.address != nil && !kept.mustAsk && standing.offset >= size
     }
 
     func exchange(
@@ -102,7 +107,7 @@ extension ResumableUpload {
         guard told <= kept.sentBound, told <= size else { return beyond(told) }
         kept.mustAsk = false
         standing.offset = told
-        return told == size && isComplete(head) ? .done : .goOn
+        return told == size && !job.isGrowing && isComplete(head) ? .done : .goOn
     }
 
     /// The offset that the server has after bytes were appended; without one it has all of them.
@@ -112,7 +117,7 @@ extension ResumableUpload {
         let told = head.headers.uploadOffset ?? end
         guard told <= end else { return beyond(told) }
         standing.offset = told
-        return told == size ? .done : .goOn
+        return told == size && ended.exchange.completes ? .done : .goOn
     }
 
     /// The server has bytes that were never sent: the resource is not ours, or not sound.

@@ -5,9 +5,19 @@ struct S3Parts {
     /// See ``S3Upload/Kept/partTags``.
     private let tags: [String]
 
-    init(_ kept: S3Upload.Kept, _ options: UploadOptions, size total: Int64) {
-        size = kept.partSize ?? S3Parts.size(options, of: total)
-        self.total = total
+    /// Bytes of a part of a file whose length is unknown: 10,000 of them are 160 GiB.
+    private static let growingBytes: Int64 = 16 << 20
+
+    /// - Parameter isGrowing: The file may get more bytes: only whole parts count.
+    init(
+        _ kept: S3Upload.Kept, _ options: UploadOptions, size total: Int64,
+        isGrowing: Bool = false
+    ) {
+        let usual =
+            isGrowing
+            ? options.partSize ?? S3Parts.growingBytes : S3Parts.size(options, of: total)
+        size = kept.partSize ?? usual
+        self.total = isGrowing ? total / size * size : total
         tags = kept.partTags
     }
 
@@ -34,7 +44,7 @@ struct S3Parts {
 
     /// `nil` = the server has all parts that are not under way.
     func firstMissing(besides underWay: Set<Int>) -> Int? {
-        (1...count).first { !isAcknowledged($0) && !underWay.contains($0) }
+        (1..<count + 1).first { !isAcknowledged($0) && !underWay.contains($0) }
     }
 
     /// The bytes that the server has acknowledged.

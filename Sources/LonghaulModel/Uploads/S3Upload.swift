@@ -49,7 +49,9 @@ package struct S3Upload: UploadConversation {
 
     package var progress: UploadProgress { .s3(kept) }
 
-    var parts: S3Parts { S3Parts(kept, job.options, size: size) }
+    var parts: S3Parts {
+        S3Parts(kept, job.options, size: size, isGrowing: job.isGrowing)
+    }
 
     /// Parts, in any order.
     package var acknowledged: ByteRanges {
@@ -67,14 +69,18 @@ package struct S3Upload: UploadConversation {
     package func next(beside others: [UploadExchange]) -> UploadExchange? {
         let parts = parts
         let underWay = Set(others.compactMap(\.part))
-        if size > parts.size, let id = kept.address, !kept.mustAsk,
+        if let id = kept.address, !kept.mustAsk,
             let number = parts.firstMissing(besides: underWay)
         {
             return part(number, parts, id)
         }
         guard others.isEmpty else { return nil }
-        if size <= parts.size { return object() }
-        guard let id = kept.address else { return create() }
+        guard let id = kept.address else {
+            // The length decides whether the file goes in parts.
+            if job.isGrowing { return parts.count > 0 ? create() : nil }
+            return size <= parts.size ? object() : create()
+        }
+        if job.isGrowing { return kept.mustAsk ? list(id) : nil }
         if kept.isForgotten { return signed(UploadExchange(.ask, "HEAD", url)) }
         return kept.mustAsk ? list(id) : complete(id)
     }
@@ -115,8 +121,8 @@ package struct S3Upload: UploadConversation {
             .append, "PUT", "\(url)?partNumber=\(number)&uploadId=\(id)")
         exchange.part = number
         exchange.range = parts.range(of: number)
-        exchange.completes = exchange.range.upperBound == size
-        exchange.body.content = UploadBody.Content(file: exchange.range, pinned: job.source)
+        exchange.completes = exchange.range.upperBound == size && !job.isGrowing
+        exchange.body.content = UploadBody.Content(file: exchange.range, pinned: job.pinned)
         exchange.body.mayRepeat = true
         return signed(exchange)
     }
@@ -159,7 +165,9 @@ package struct S3Upload: UploadConversation {
         kept.listedThrough = nil
         kept.isForgotten = false
         // The completion may be under way, too.
-        if parts.firstMissing(besides: []) == nil { standing.mayHaveArrived = true }
+        if !job.isGrowing, parts.firstMissing(besides: []) == nil {
+            standing.mayHaveArrived = true
+        }
     }
 
     // MARK: - Ends
@@ -223,7 +231,7 @@ package struct S3Upload: UploadConversation {
             return refused(ended, head)
         }
         kept.address = S3Key.escaped(id: id)
-        kept.partSize = S3Parts.size(job.options, of: size)
+        kept.partSize = parts.size
         kept.begunAt = head.date("Date")
         return .goOn
     }

@@ -13,6 +13,9 @@ package struct TusUpload: ResumableUpload {
         var checksum: Checksum.Algorithm?
         /// Uploads can be deleted (extension `termination`); `nil` = not asked.
         var terminates: Bool?
+        /// The server does not know the length yet (extension `creation-defer-length`); `nil` = it
+        /// does.
+        var isDeferred: Bool?
 
         package init(
             at address: String? = nil, sentBound: Int64 = 0, mustAsk: Bool = false,
@@ -61,11 +64,16 @@ package struct TusUpload: ResumableUpload {
     // MARK: - Requests
 
     package func next() -> UploadExchange? {
-        if kept.address != nil, !kept.mustAsk, standing.offset >= size { return nil }
+        if waitsForBytes { return nil }
+        let isTold = kept.isDeferred != true
+        if kept.address != nil, !kept.mustAsk, standing.offset >= size, isTold { return nil }
         var exchange = nextRequest()
         if exchange.purpose == .append {
             exchange.headers["Content-Type"] = TusUpload.bytesType
-            exchange.digest = exchange.range.isEmpty ? nil : kept.checksum
+            // A file that grows is not read twice.
+            let isUntold = exchange.range.isEmpty || job.isFollowed
+            exchange.digest = isUntold ? nil : kept.checksum
+            if exchange.completes, !isTold { exchange.headers["Upload-Length"] = "\(size)" }
         }
         return exchange
     }
@@ -76,12 +84,15 @@ package struct TusUpload: ResumableUpload {
     /// Bytes of a piece that is sent with its digest, unless a user or the server says otherwise.
     private static let pieceUsualBytes: Int64 = 16 << 20
 
+    /// The length follows with the last bytes (tus 1.0.0, Creation).
+    private static let deferral = "Upload-Defer-Length"
     private static let bytesType = "application/offset+octet-stream"
 
     /// The creation carries the file (tus 1.0.0, Creation With Upload). If its answer is lost, the
     /// server has a whole file that nothing names, and it is sent again: so only where that may be.
     private var isCreatedWhole: Bool {
         kept.takesBytesAtCreation && kept.checksum == nil && job.options.isRepeatable
+            && !job.isGrowing
             && (1...min(pieceMost ?? .max, Limits.uploadAtOnceBytes)).contains(size)
     }
 
@@ -95,7 +106,11 @@ package struct TusUpload: ResumableUpload {
             exchange.body.mayRepeat = true
             exchange.headers["Content-Type"] = TusUpload.bytesType
         }
-        exchange.headers["Upload-Length"] = "\(size)"
+        if job.isGrowing {
+            exchange.headers[TusUpload.deferral] = "1"
+        } else {
+            exchange.headers["Upload-Length"] = "\(size)"
+        }
         if !job.request.options.headers.contains("Upload-Metadata") {
             // tuspyserver tells no offset of an upload without a type.
             exchange.headers["Upload-Metadata"] =
@@ -131,19 +146,23 @@ package struct TusUpload: ResumableUpload {
             case .create: return createdResource(ended, head)
             // Servers answer so for an upload that they do not know (tus 1.0.0, HEAD).
             case .ask where head.status == 403: return isUnknownAtServer()
-            case .ask: return answered(ended, head)
+            case .ask:
+                if head.headers.contains("Upload-Length") { kept.isDeferred = nil }
+                return answered(ended, head)
             // "Checksum Mismatch" (tus 1.0.0, Checksum).
             case .append where head.status == 460:
                 // The server has dropped the piece. It is sent again with the next attempt.
                 kept.mustAsk = true
                 return .failed(UploadFailure.damaged(head))
-            case .append: return appended(ended, head)
+            case .append:
+                if head.isSuccess, ended.exchange.completes { kept.isDeferred = nil }
+                return appended(ended, head)
             case .discover, .whole, .list, .complete, .abort, .makeDirectory: return .done
             }
         }
     }
 
-    func isComplete(_ head: ResponseHead) -> Bool { true }
+    func isComplete(_ head: ResponseHead) -> Bool { kept.isDeferred != true }
 
     private mutating func createdResource(
         _ ended: EndedExchange, _ head: ResponseHead
@@ -152,7 +171,10 @@ package struct TusUpload: ResumableUpload {
         guard head.isSuccess else { return refused(head) }
         guard created(ended, head) else { return .failed(UploadFailure.nowhere(head)) }
         // An empty file is complete with its resource.
-        if ended.exchange.range.isEmpty { return size == 0 ? .done : .goOn }
+        kept.isDeferred = ended.exchange.headers.contains(TusUpload.deferral) ? true : nil
+        if ended.exchange.range.isEmpty {
+            return size == 0 && kept.isDeferred == nil ? .done : .goOn
+        }
         guard let told = head.headers.uploadOffset else {
             kept.mustAsk = true
             return .goOn

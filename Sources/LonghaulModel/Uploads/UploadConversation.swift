@@ -54,6 +54,8 @@ package struct UploadJob: Sendable {
     let options: UploadOptions
     let source: SourceVersion
     let transfer: TransferID
+    /// Present part of the file's life, see ``UploadState/isGrowing``.
+    private let growth: Bool?
 
     /// `nil` = the request is no upload, or the version of its file is unknown.
     package init?(_ request: TransferRequest, _ state: UploadState, _ transfer: TransferID) {
@@ -63,9 +65,16 @@ package struct UploadJob: Sendable {
         self.options = options
         self.source = source
         self.transfer = transfer
+        growth = state.isGrowing
     }
 
+    /// The bytes that the file has. It is not known how many it will have while ``isGrowing``.
     package var size: Int64 { source.size }
+    package var isGrowing: Bool { growth == true }
+    /// The file is followed, or was.
+    var isFollowed: Bool { growth != nil }
+    /// The version that is read; `nil` = the file changes while it is read.
+    var pinned: SourceVersion? { isGrowing ? nil : source }
 }
 
 extension UploadConversation {

@@ -52,11 +52,14 @@ package struct UploadDiscovery: UploadConversation {
         switch offer {
         case .tus(let tus):
             if let most = tus.maxSize, size > most { return .failed(UploadFailure.tooLarge(most)) }
+            if job.isGrowing, !tus.takesUnknownLengths {
+                return .failed(UploadFailure.cannotFollow(head))
+            }
             standing.successor = .tus(TusUpload.Kept(tus, appendLimit: limit))
             if TusOffer.isMade(by: head.headers) { standing.learned = tus.spoken }
         case .draft(let version, let sizes):
             if size > sizes.most { return .failed(UploadFailure.tooLarge(sizes.most)) }
-            let isTooSmall = size < sizes.least
+            let isTooSmall = size < sizes.least && !job.isGrowing
             if isTooSmall, way != .auto { return .failed(UploadFailure.tooSmall(sizes.least)) }
             standing.successor =
                 isTooSmall
@@ -70,6 +73,7 @@ package struct UploadDiscovery: UploadConversation {
             if way == .ietf, job.options.method == .put {
                 return .failed(UploadFailure.draftNotSpoken(head))
             }
+            if way == .auto, job.isGrowing { return .failed(UploadFailure.cannotFollow(head)) }
             // A plain server treats the request that offers the draft like any other.
             var draft = DraftUpload.Kept(.ietf9, isGuess: way == .auto, appendLimit: limit)
             if way == .ietf { draft.isUntold = true }
@@ -163,6 +167,11 @@ struct TusOffer: Hashable {
             // Each server that has the extension supports SHA-1.
             ? known.first { algorithms.contains($0.rawValue) } ?? (algorithms.isEmpty ? .sha1 : nil)
             : nil
+    }
+
+    /// Uploads of unknown length. A server that names no extension may have all.
+    var takesUnknownLengths: Bool {
+        extensions.isEmpty || extensions.contains("creation-defer-length")
     }
 
     /// How the origin is remembered.

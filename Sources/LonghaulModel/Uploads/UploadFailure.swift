@@ -92,6 +92,18 @@ package enum UploadFailure {
                 httpStatus: head.status))
     }
 
+    /// The server takes no upload whose length is unknown.
+    static func cannotFollow(_ head: ResponseHead) -> Failure {
+        Failure(
+            .permanent,
+            LonghaulError(
+                .serverError,
+                "the server takes no file there that is still written (\(head.status)): it offers "
+                    + "neither resumable uploads nor tus with a deferred length, and nothing was "
+                    + "sent; upload the file when it is complete",
+                httpStatus: head.status))
+    }
+
     /// - Parameter least: Bytes that a resumable upload must have.
     static func tooSmall(_ least: Int64) -> Failure {
         Failure(

@@ -7,6 +7,9 @@ package struct UploadState: Hashable, Sendable {
     package var checked: Checksum?
     /// The server may have the whole file in a request whose answer is unknown.
     package var mayHaveArrived = false
+    /// The file is followed, and not complete; `false` = it was followed, and is complete. `nil` =
+    /// it is not followed.
+    package var isGrowing: Bool?
     package var progress = UploadProgress.discovery(UploadDiscovery.Kept())
 
     package init() {}
@@ -60,6 +63,8 @@ extension UploadProgress {
         case .put, .post: return .plain(PlainUpload.Kept())
         case .s3: return .s3(S3Upload.Kept())
         case .tus: return TusUpload.start(known: known)
+        // A plain server takes a guess for a whole file.
+        case .auto where job.isGrowing: return nil
         case .ietf, .auto: return UploadDiscovery.start(job.options, known: known)
         }
     }
@@ -124,13 +129,14 @@ extension UploadState {
 
 /// A flat object: the name of the protocol, and beside it the protocol's state.
 extension UploadState: Codable {
-    private enum Key: String, CodingKey { case source, checked, mayHaveArrived }
+    private enum Key: String, CodingKey { case source, checked, mayHaveArrived, isGrowing }
 
     package init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: Key.self)
         source = try values.decodeIfPresent(SourceVersion.self, forKey: .source)
         checked = try values.decodeIfPresent(Checksum.self, forKey: .checked)
         mayHaveArrived = try values.decode(Bool.self, forKey: .mayHaveArrived)
+        isGrowing = try values.decodeIfPresent(Bool.self, forKey: .isGrowing)
         progress = try UploadProgress(from: decoder)
     }
 
@@ -139,6 +145,7 @@ extension UploadState: Codable {
         try values.encodeIfPresent(source, forKey: .source)
         try values.encodeIfPresent(checked, forKey: .checked)
         try values.encode(mayHaveArrived, forKey: .mayHaveArrived)
+        try values.encodeIfPresent(isGrowing, forKey: .isGrowing)
         try progress.encode(to: encoder)
     }
 }

@@ -1,3 +1,4 @@
+internal import CLonghaul
 internal import Glibc
 package import LonghaulModel
 
@@ -34,6 +35,18 @@ package final class SourceFile: Sendable {
     package var isUnchanged: Bool {
         (try? stat.of(descriptor: descriptor, path: path)).map { SourceVersion($0) } == version
     }
+
+    /// Version of the open file now; `nil` = another file has its name, or none.
+    package var present: SourceVersion? {
+        var named = stat()
+        guard let facts = try? stat.of(descriptor: descriptor, path: path),
+            stat(path, &named) == 0, named.st_ino == facts.st_ino, named.st_dev == facts.st_dev
+        else { return nil }
+        return SourceVersion(facts)
+    }
+
+    /// A program has the file open for writing, see ``FileInspection/hasWriter(_:)``.
+    package var hasWriter: Bool { lh_has_writer(descriptor) == 1 }
 
     /// Version of the file of this name.
     package static func version(at path: String) throws(SystemFailure) -> SourceVersion {

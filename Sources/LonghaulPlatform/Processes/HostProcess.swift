@@ -15,11 +15,17 @@ package struct HostExecutable: Sendable {
     package var environment: [String: String]
     /// `nil` = the program of a host, whose output the engine reads.
     package var job: JobProgram?
+    /// Bytes of memory that its processes may have; `nil` = without a limit.
+    package var maxMemory: Int64?
 
-    package init(argv: [String], environment: [String: String], job: JobProgram? = nil) {
+    package init(
+        argv: [String], environment: [String: String], job: JobProgram? = nil,
+        maxMemory: Int64? = nil
+    ) {
         self.argv = argv
         self.environment = environment
         self.job = job
+        self.maxMemory = maxMemory
     }
 }
 
@@ -49,10 +55,10 @@ package struct JobProgram: Sendable {
 
 extension JobProgram {
     /// The arguments of the process between command and log (`lh_job_run`).
-    fileprivate func arguments(for command: [String]) -> [String] {
+    fileprivate func arguments(for command: [String], maxMemory: Int64?) -> [String] {
         let milliseconds = Int(min(grace, 1e9) * 1000)
-        return [supervisor, LH_JOB_ARGUMENT, "\(milliseconds)", "\(nice)", directory]
-            + command
+        let limits = "\(nice)" + (maxMemory.map { ",\($0)" } ?? "")
+        return [supervisor, LH_JOB_ARGUMENT, "\(milliseconds)", limits, directory] + command
     }
 }
 
@@ -89,6 +95,8 @@ package enum JobSupervisor {
 package enum ProcessEnd: Hashable, Sendable {
     case exited(Int32)
     case signalled(Int32)
+    /// The processes of the launch together exceeded their memory.
+    case exceededMemory
     /// The process was a child of another process, and its exit status is lost.
     case unknown
 }
@@ -107,12 +115,16 @@ final class HostProcess {
     private let home: DirectoryHandle
     /// The process was not made for the launch, and its exit status is for its parent.
     private let isResident: Bool
+    /// Bounds the memory of its processes together; `nil` = there is no such limit.
+    let memory: MemoryGroup?
 
     private init(
         _ identity: ProcessIdentity, end: Descriptor, streams: [Descriptor?], go: Descriptor?,
-        names: [String], home: DirectoryHandle, isResident: Bool = false
+        names: [String], home: DirectoryHandle, isResident: Bool = false,
+        memory: MemoryGroup? = nil
     ) {
         self.isResident = isResident
+        self.memory = memory
         self.identity = identity
         self.end = end
         output = streams[0]
@@ -174,7 +186,8 @@ final class HostProcess {
         for stream in writing {
             _ = fcntl(stream.number, F_SETFL, fcntl(stream.number, F_GETFL) & ~O_NONBLOCK)
         }
-        let words = program.job.map { $0.arguments(for: program.argv) } ?? program.argv
+        let words =
+            program.job?.arguments(for: program.argv, maxMemory: program.maxMemory) ?? program.argv
         let argv = CStrings(words)
         let envp = CStrings(environment: program.environment)
         let streams = [stdin.number, writing[0].number, writing[1].number]
@@ -187,8 +200,10 @@ final class HostProcess {
             guard let identity = ProcessIdentity.of(pid: pid) else {
                 throw .answered(-ESRCH, "read", "/proc/\(pid)/stat")
             }
+            let memory = try limitMemory(of: pid, program)
             return HostProcess(
-                identity, end: end, streams: reading, go: go, names: names, home: home)
+                identity, end: end, streams: reading, go: go, names: names, home: home,
+                memory: memory)
         } catch {
             // Closing `go` ends the process; it has to be reaped here.
             go = nil
@@ -196,6 +211,17 @@ final class HostProcess {
             _ = uninterrupted { waitpid(pid, &status, 0) }
             throw error
         }
+    }
+
+    /// Limits the memory of a process that waits. Without a control group each process of a host
+    /// has the limit; the supervisor of a job limits its command, not itself.
+    private static func limitMemory(
+        of pid: Int32, _ program: HostExecutable
+    ) throws(SystemFailure) -> MemoryGroup? {
+        guard let bytes = program.maxMemory else { return nil }
+        if let group = MemoryGroup.make(of: pid, bytes: bytes) { return group }
+        if program.job == nil { try check(lh_limit_data(pid, bytes), "prlimit", program.argv[0]) }
+        return nil
     }
 
     /// The process of an earlier engine's launch, if it still runs; `nil` if it has ended.
@@ -212,7 +238,8 @@ final class HostProcess {
         }
         let streams = names.map { try? open($0, in: home, O_RDONLY) }
         return HostProcess(
-            identity, end: owner, streams: streams, go: nil, names: names, home: home)
+            identity, end: owner, streams: streams, go: nil, names: names, home: home,
+            memory: MemoryGroup.find(of: identity.pid))
     }
 
     /// Watches for the end of a process that runs by itself; `nil` if it has ended.

@@ -26,6 +26,7 @@ package final class HostsLoop {
         /// The log of a job, which tells how its command ended; `nil` = a host.
         var log: JobLog?
         var isEnded = false
+        var hasExceededMemory = false
     }
 
     init(
@@ -126,7 +127,7 @@ package final class HostsLoop {
             }
             let process = launch.process
             let streams = mayRead ? [process.output, process.errors] : [nil, nil]
-            for descriptor in [process.end] + streams {
+            for descriptor in [process.end] + streams + [process.memory?.changes] {
                 polled.append(
                     pollfd(fd: descriptor?.number ?? -1, events: Int16(POLLIN), revents: 0))
             }
@@ -137,10 +138,27 @@ package final class HostsLoop {
         }
         if polled[1].revents != 0 { noteAttachments() }
         for (index, id) in ids.enumerated() {
-            let at = 2 + index * 3
+            let at = 2 + index * 4
             if polled[at + 1].revents != 0 { read(id, isOutput: true, polled[at + 1].revents) }
             if polled[at + 2].revents != 0 { read(id, isOutput: false, polled[at + 2].revents) }
+            if polled[at + 3].revents != 0 { checkMemory(of: id) }
             if polled[at].revents != 0 { finish(id) }
+        }
+    }
+
+    /// Ends a launch whose processes have exceeded their memory: the kernel has killed one of them.
+    private func checkMemory(of id: Int64) {
+        guard var launch = launches[id], !launch.hasExceededMemory,
+            launch.process.memory?.hasExceeded ?? false
+        else { return }
+        launch.hasExceededMemory = true
+        launch.isEnded = true
+        launches[id] = launch
+        // The supervisor of a job ends the command and records how it ended.
+        if launch.log != nil {
+            launch.process.terminate()
+        } else {
+            launch.process.kill(marks: launch.marks)
         }
     }
 
@@ -178,6 +196,7 @@ package final class HostsLoop {
     }
 
     private func finish(_ id: Int64) {
+        checkMemory(of: id)
         guard var launch = launches.removeValue(forKey: id) else { return }
         // Output that the process wrote before its end; later output of its children is not
         // awaited.
@@ -188,7 +207,8 @@ package final class HostsLoop {
         // The process's number cannot be reused until it is reaped, so no other group is signalled.
         // An adopted process is reaped by its parent: its number is free as soon as it has ended.
         if launch.isEnded { launch.process.kill(marks: launch.marks) }
-        let status = launch.process.reap()
+        let reaped = launch.process.reap()
+        let status = launch.hasExceededMemory ? .exceededMemory : reaped
         guard let log = launch.log else {
             return notice(.ended(id, status, output: launch.output.text))
         }
@@ -196,7 +216,7 @@ package final class HostsLoop {
         let end = log.end
         notice(
             .ended(
-                id, end?.end ?? status, output: log.tail(atMost: keeping),
+                id, launch.hasExceededMemory ? status : end?.end ?? status, output: log.tail(atMost: keeping),
                 processorSeconds: end?.processorSeconds))
     }
 

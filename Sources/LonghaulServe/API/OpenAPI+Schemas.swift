@@ -98,6 +98,7 @@ extension OpenAPI {
             "properties": .object(
                 fields(RequestField.changeable, null: isTakenAway).merging([
                     "url": string, "destination": string, "headers": ["type": "object"],
+                    "complete": boolean,
                 ]) { $1 }),
         ],
     ]

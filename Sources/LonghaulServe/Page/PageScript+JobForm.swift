@@ -29,6 +29,7 @@ let pageJobForm = #"""
             checked: job ? job.on.includes(name) : false }), name)))),
         field("window", "Only at", job && job.window, "01:00-06:00"), field("maxTime", "End a run after", job &&
           job.maxTime ? durationText(job.maxTime) : "", "never"),
+        field("maxMemory", "Memory of a run", job && job.maxMemory, "512M; no limit"),
         field("retries", "Tries after a failure", job ? job.retries : "", "3"), requirements(job ? job.require :
           [], job ? job.discretionary : false,
           [el("label", {}, el("input", { type: "checkbox", name: "notify", checked: job ? job.notify : false }),

@@ -201,7 +201,7 @@ extension TaskEnd {
         case .exited where outcome.expiration == .progress: self = .expired(.progress)
         case .exited where outcome.isDeferral: self = .result(.deferred)
         case .exited: self = .result(outcome.isSuccess ? .success : .failure)
-        case .signalled, .notStarted: self = .result(.failure)
+        case .signalled, .notStarted, .exceededMemory: self = .result(.failure)
         case .expired: self = .expired(outcome.expiration ?? .time)
         case .unknown: self = .lost
         }

@@ -13,13 +13,13 @@ package struct RegisteredHosts {
             try HostRows(connection).find(name)?.checkIsNoJob()
             try connection.run(
                 """
-                INSERT INTO host (name, argv, permitted, eventBudget, taskBudget, created) \
-                VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (name) DO UPDATE SET argv = ?2, \
-                permitted = ?3, eventBudget = ?4, taskBudget = ?5, reset = reset + 1, \
-                urgentFailures = 0, urgencyLostUntil = NULL, wakeUpsFullAt = NULL
+                INSERT INTO host (name, argv, permitted, eventBudget, taskBudget, created, \
+                maxMemory) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (name) DO UPDATE SET \
+                argv = ?2, permitted = ?3, eventBudget = ?4, taskBudget = ?5, maxMemory = ?7, \
+                reset = reset + 1, urgentFailures = 0, urgencyLostUntil = NULL, wakeUpsFullAt = NULL
                 """, name, StoredJSON.encode(settings.argv),
                 StoredJSON.encode(settings.permitted), settings.eventBudget, settings.taskBudget,
-                now)
+                now, settings.maxMemory)
             let rows = TaskRows(connection)
             for task in try rows.pending(of: name) where !settings.permits(task.request) {
                 try rows.delete(task.id)

@@ -100,7 +100,7 @@ package struct LaunchedProcess: Hashable, Sendable {
 
 enum HostColumns: Int32, StoredColumn {
     case name, argv, permitted, eventBudget, taskBudget, created, failures, retryAt
-    case urgencyLostUntil, job, wakeUpsFullAt, hasToken
+    case urgencyLostUntil, job, wakeUpsFullAt, hasToken, maxMemory
 
     var sql: String {
         switch self {
@@ -122,7 +122,8 @@ enum HostColumns: Int32, StoredColumn {
         var program = LaunchedProgram.host(
             HostSettings(
                 argv: argv.isEmpty ? [""] : argv, permitted: row.json(.permitted) ?? [],
-                eventBudget: row[.eventBudget], taskBudget: row[.taskBudget]))
+                eventBudget: row[.eventBudget], taskBudget: row[.taskBudget],
+                maxMemory: row[.maxMemory]))
         if !row.isNull(.job) {
             // Settings that cannot be read must run nothing: no directory has this path.
             let job: JobSettings? = row.json(.job)

@@ -115,18 +115,20 @@ struct TaskRunRows: ConnectionRows {
     func all(of identifier: String, host: String, limit: Int) throws -> [TaskRun] {
         try connection.all(
             Self.select, host, identifier, limit, LaunchEnding.exited.rawValue,
-            LaunchEnding.signalled.rawValue, read: Self.read)
+            LaunchEnding.signalled.rawValue, LaunchEnding.exceededMemory.rawValue,
+            read: Self.read)
     }
 
     private enum Column: Int32, StoredColumn {
         case launch, trigger, startedAt, endedAt, result, expiration, kind, exitStatus, signal
-        case processorSeconds, reason, missedTransfer
+        case processorSeconds, reason, missedTransfer, hasExceededMemory
 
         var sql: String {
             switch self {
             case .exitStatus: "CASE l.ending WHEN ?4 THEN l.status END"
             case .signal: "CASE l.ending WHEN ?5 THEN l.status END"
             case .processorSeconds: "l.processorSeconds"
+            case .hasExceededMemory: "ifnull(l.ending = ?6, 0)"
             default: "r.\(self)"
             }
         }
@@ -146,6 +148,7 @@ struct TaskRunRows: ConnectionRows {
             expiration: row.known(.expiration))
         run.exitStatus = row[.exitStatus]
         run.signal = row[.signal]
+        run.hasExceededMemory = row[.hasExceededMemory]
         run.processorSeconds = row[.processorSeconds]
         run.reason = row.known(.reason)
         run.missedTransfer = row[.missedTransfer]

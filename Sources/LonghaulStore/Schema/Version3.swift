@@ -39,6 +39,11 @@ enum Version3 {
         ALTER TABLE taskRun ADD COLUMN notice TEXT
         """,
         """
+        -- Bytes of memory that a launch of a host may have; NULL = without a limit. A job has its
+        -- limit in its settings.
+        ALTER TABLE host ADD COLUMN maxMemory INTEGER
+        """,
+        """
         CREATE TABLE subscription (
           -- Another number each time that it is made.
           id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -29,7 +29,7 @@ import Testing
         "protocol": .text("tus"), "method": .text("post"), "form": .text("f"),
         "contentType": .text("a/b"), "partSize": .text("5M"), "repeatable": .flag(true),
         "inPlace": .flag(true), "createDirs": .flag(true), "ifChanged": .text("restart"),
-        "snapshot": .flag(true), "formFields": .texts(["a=b"]),
+        "snapshot": .flag(true), "settle": .text("20s"), "formFields": .texts(["a=b"]),
     ]
 
     private static let source = FieldSource(

@@ -56,6 +56,12 @@ struct HostAdd: ConsoleCommand {
         ))
     var taskBudget: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "How much memory a launch may have; 1M or more (default: without a limit).",
+            valueName: "size"))
+    var maxMemory: String?
+
     @OptionGroup var start: StartOptions
     @OptionGroup var output: OutputOptions
 
@@ -69,6 +75,7 @@ struct HostAdd: ConsoleCommand {
             try OptionText.duration($0, "--event-budget")
         }
         settings.taskBudget = try taskBudget.map { try OptionText.duration($0, "--task-budget") }
+        settings.maxMemory = try maxMemory.map { try OptionText.memory($0, "--max-memory") }
         let queue = try TransferQueue()
         try queue.add(host: id, settings)
         // The host is recorded all the same: the program may be installed later.

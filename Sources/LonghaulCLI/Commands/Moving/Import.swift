@@ -110,6 +110,7 @@ struct ExportedLine {
             var settings = HostSettings(argv: argv, permitted: fields["permitted"]?.list ?? [])
             settings.eventBudget = fields["eventBudget"]?.seconds
             settings.taskBudget = fields["taskBudget"]?.seconds
+            settings.maxMemory = fields["maxMemory"]?.seconds.map { Int64($0) }
             content = .host(name, settings)
         case "job":
             content = .job(
