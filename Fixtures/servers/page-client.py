@@ -2,7 +2,8 @@
 
     page-client.py CHROMIUM PORT SLOW-URL [DIRECTORY-FOR-SCREENSHOTS]
 
-The server has a job `job`.
+The server has the jobs `job` and `named`, whose conditions, triggers and slot have names, and the
+watched folder `scans`.
 """
 
 import os
@@ -149,6 +150,26 @@ try:
     press("Log")
     until("the log", lambda: page.evaluate("!!document.querySelector('#log')"))
     look("jobs")
+    page.evaluate("document.querySelector('dialog')?.close()")
+    # The form has everything of a job, with and without boxes of its own.
+    edited = page.evaluate(
+        "(() => { editJob(jobs.find(job => job.name === 'named'));"
+        " return values(document.querySelector('dialog form')); })()")
+    assert edited["on"] == ["power", "path=/srv/in;settle=30"], edited
+    assert edited["require"] == ["idle", "battery=40", "network=home|office"], edited
+    assert edited["slot"] == "disk=2", edited
+    look("job form")
+    press("Back", "document.querySelector('dialog')")
+    until("the form is closed", lambda: page.evaluate("!document.querySelector('dialog')"))
+    page.evaluate("location.hash = 'folders'")
+    until("folders", lambda: "Last scan" in page.text("#folderlist"))
+    press("Pause", "document.querySelector('#folderlist')")
+    until("it is paused", lambda: "paused" in page.text("#folderlist"))
+    press("Resume", "document.querySelector('#folderlist')")
+    until("it is watched", lambda: "watching" in page.text("#folderlist"))
+    press("Scan", "document.querySelector('#folderlist')")
+    until("it says so", lambda: "scans: scan" in page.text("#note"))
+    look("folders")
     page.evaluate("location.hash = 'machine'")
     until("conditions", lambda: "Network" in page.text("#machineText"))
     look("machine")

@@ -1,8 +1,8 @@
 public import LonghaulCore
 internal import Synchronization
 
-/// The power supply, the network and the user of a simulated machine. Changes apply from the next
-/// ``SimulatedWorld/advance(by:)`` on.
+/// The power supply, the network, the file systems and the user of a simulated machine. Changes
+/// apply from the next ``SimulatedWorld/advance(by:)`` on.
 public final class SimulatedConditions: Sendable {
     /// Source of the machine's power.
     public enum Power: Hashable, Sendable {
@@ -15,6 +15,8 @@ public final class SimulatedConditions: Sendable {
     private struct State {
         var power = Power.external
         var network = NetworkState.unmetered
+        var networkNames: Set<String> = []
+        var mounted = MountedFileSystems()
         var isIdle = true
         var savesPower = false
         /// Raised with each change.
@@ -42,6 +44,27 @@ public final class SimulatedConditions: Sendable {
                 $0.networkEdition += 1
             }
         }
+    }
+
+    /// The names of the network that the machine is on, for required networks and for the trigger
+    /// `TaskTrigger.network`; empty at first. Setting them is another network of the same kind.
+    /// They stay when ``network`` is set, and do not count while that is `offline`.
+    public var networkNames: Set<String> {
+        get { state.withLock { $0.networkNames } }
+        set {
+            change {
+                $0.networkNames = newValue
+                $0.networkEdition += 1
+            }
+        }
+    }
+
+    /// The mounted file systems by the mount points, labels or UUIDs that requests name, each with
+    /// its directory, for required mounts and for the trigger `TaskTrigger.mount(_:)`; none at
+    /// first. ``SimulatedWorld/mount()`` fires the trigger without a name.
+    public var mounted: MountedFileSystems {
+        get { state.withLock { $0.mounted } }
+        set { change { $0.mounted = newValue } }
     }
 
     /// The machine is not in use; `true` at first.
@@ -74,9 +97,12 @@ public final class SimulatedConditions: Sendable {
             Reading(value, source: "simulated", since: since)
         }
         var conditions = Conditions()
+        let isOffline = state.network == .offline
         conditions.network = reading(state.network, since: networkSince)
         conditions.network.identity = NetworkIdentity(
-            connection: state.network == .offline ? nil : "\(state.networkEdition)")
+            connection: isOffline ? nil : "\(state.networkEdition)")
+        conditions.network.names = NetworkNames(given: isOffline ? [] : state.networkNames.sorted())
+        conditions.mounted = reading(state.mounted, since: moment)
         conditions.isIdle = reading(state.isIdle, since: moment)
         conditions.savesPower = reading(state.savesPower, since: moment)
         switch state.power {

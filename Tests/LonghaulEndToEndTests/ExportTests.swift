@@ -25,6 +25,36 @@ import Testing
         return result.output
     }
 
+    /// Their transfers would be made twice where they are added again.
+    @Test func bundlesAndFoldersAreNamed() async throws {
+        let home = try LonghaulHome()
+        _ = try home.scratch.directory("files/in")
+        try home.scratch.write("a", to: "files/in/a")
+        try home.scratch.write(#"{"path":"b","url":"http://127.0.0.1:9/b"}"#, to: "list")
+        try await run(home, "enqueue", "http://127.0.0.1:9/c", "-o", home.file("c"))
+        try await run(
+            home, "folder", "add", "scans", home.file("in"), "http://127.0.0.1:9/in/", "--settle",
+            "0s")
+        try await run(
+            home, "bundle", "add", "set", "list:" + home.scratch("list"), "--to", home.file("out"))
+        let engine = try home.start("daemon")
+        try await eventually("the folder and the bundle have transfers") {
+            try await rows(home, "list", "--all").count >= 3
+        }
+        engine.send(SIGTERM)
+        _ = try await engine.wait()
+        let exported = try await home.run("export")
+        #expect(exported.status == 0)
+        let urls = try exported.rows.compactMap { $0["url"].string }
+        #expect(urls == ["http://127.0.0.1:9/c"])
+        #expect(
+            exported.errors == """
+                longhaul: bundle set: left out; `bundle add` adds it on the other machine
+                longhaul: folder scans: left out; `folder add` adds it on the other machine
+
+                """)
+    }
+
     @Test func aQueueIsMoved() async throws {
         let (home, other) = (try LonghaulHome(), try LonghaulHome())
         // The store of the other machine counts from another number.

@@ -42,6 +42,14 @@ struct PageTests {
             let job = try await served.home.run(
                 "job", "add", "job", "--every", "1d", "--require", "power", "--", "/bin/true")
             #expect(job.status == 0, "\(job.errors)")
+            let named = try await served.home.run(
+                "job", "add", "named", "--on", "power,path=/srv/in", "--settle", "30s", "--slot",
+                "disk=2", "--require", "idle,network=home|office,battery=40", "--", "/bin/true")
+            #expect(named.status == 0, "\(named.errors)")
+            _ = try served.home.scratch.directory("files/in")
+            let folder = try await served.home.run(
+                "folder", "add", "scans", served.home.file("in"), server.url("in/"))
+            #expect(folder.status == 0, "\(folder.errors)")
             var words = [chromium, "\(served.port)", server.url("slow.bin?size=20M")]
             let environment = ProcessInfo.processInfo.environment
             if let pictures = environment["LONGHAUL_PICTURES"] { words.append(pictures) }

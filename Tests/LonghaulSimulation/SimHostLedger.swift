@@ -188,6 +188,9 @@ struct SimHostTally {
     var wakeUps = 0
     var requirementsLost = 0
     var fired = 0
+    var named = 0
+    var streamed = 0
+    var plain = 0
     var residents = 0
     var residentLaunches = 0
     var jobRuns = 0
@@ -214,6 +217,8 @@ struct SimHostTally {
             ("reports of progress", \.reports),
             ("requests carried out", \.carriedOut), ("wake-ups handled", \.wakeUps),
             ("requirements lost", \.requirementsLost), ("triggers", \.fired),
+            ("told triggers with a name", \.named), ("events of streams", \.streamed),
+            ("launches for plain wake-ups alone", \.plain),
             ("residents", \.residents), ("launches of residents", \.residentLaunches),
         ]
     }

@@ -12,6 +12,7 @@ extension SimHosts {
             noteClock()
             try advanceResidents()
             jobs?.advance()
+            tasks?.names.advance()
             for id in processes.keys.sorted() { try act(id) }
             try follow()
             let isPeace = trouble.people == 0 && trouble.spawn == 0
@@ -26,7 +27,7 @@ extension SimHosts {
 
     var nextMoment: Instant? {
         let deeds = processes.values.compactMap { $0.begunAt == nil ? nil : $0.deeds.first?.at }
-        let ends = [jobs?.nextMoment].compactMap { $0 }
+        let ends = [jobs?.nextMoment, tasks?.names.nextMoment].compactMap { $0 }
         return (deeds + attached.map(\.until) + residents.map(\.until) + ends).min()
     }
 

@@ -17,6 +17,8 @@ struct SimTask {
     /// Of a wake-up.
     var expiresAt: Timestamp?
     var isUrgent = false
+    /// `nil` = the defaults.
+    var prefers: ConditionNeeds?
     /// An engine that died may have handed it over: its urgency is used up then.
     var mayHaveBeenHanded = false
     /// Another has its place, or a client does not want it any more.
@@ -50,13 +52,15 @@ struct SimTask {
 
     var isLive: Bool { !isGone && !isDone }
     var isStanding: Bool { !request.triggers.isEmpty }
-    var payload: String { "{\"n\":\(number)}" }
+    var payload: String { Self.payload(number) }
 
     func hasExpired(at now: Timestamp) -> Bool { expiresAt.map { $0 <= now } ?? false }
 
-    static func number(of task: StoredTask) -> Int {
-        Int((task.request.payload ?? "").filter(\.isNumber)) ?? 0
-    }
+    static func payload(_ number: Int) -> String { "{\"n\":\(number)}" }
+
+    static func number(of task: StoredTask) -> Int { number(in: task.request.payload) }
+
+    static func number(in payload: String?) -> Int { Int((payload ?? "").filter(\.isNumber)) ?? 0 }
 
     /// Whether a run that ended so counts: for the interval, and for failures.
     mutating func end(_ result: TaskResult?, _ expiration: ExpirationReason?, at now: Moment) {

@@ -7,6 +7,9 @@ final class SimTasks {
     static let identifiers = ["t0", "t1", "t2", "t3", "t4"]
 
     unowned let hosts: SimHosts
+    private(set) lazy var names = SimNames(self)
+    private(set) lazy var wakeUps = SimWakeUps(self)
+    private(set) lazy var pushes = SimPushes(self)
     var entries: [Int: SimTask] = [:]
     /// When the last run of a repeating or standing request began that counts.
     var counted: [SimTask.Key: Moment] = [:]
@@ -36,6 +39,7 @@ final class SimTasks {
         /// The last network that was online; empty = there was none.
         var networkName: String?
         var machine: MachineFacts
+        var sight: SimNames.Sight
         var engine: Int
         var at: Instant
     }
@@ -76,6 +80,7 @@ final class SimTasks {
     func forgive(_ host: String) {
         unhandled[host] = 0
         urgencyLost[host] = nil
+        wakeUps.forget(host)
         for number in entries.keys where entries[number]?.key.host == host {
             entries[number]?.isForgiven = true
             // What runs goes on as it began.
@@ -111,6 +116,7 @@ final class SimTasks {
     /// Processes that were about to begin may have been recorded as begun, and triggers that no
     /// turn has told of.
     func engineIsGone() throws {
+        pushes.engineIsGone()
         for row in try world.clients.tasks.all() where row.launch == nil {
             let number = SimTask.number(of: row)
             guard let at = row.trigger?.at, let fired = entries[number]?.firedAt, at > fired.wall
@@ -135,6 +141,7 @@ final class SimTasks {
         if hosts.ledger.hasJumped(since: durable) { hosts.ledger.isJumpNews = true }
         seen = nil
         isNameUnsure = true
+        wakeUps.forget()
         for number in entries.keys { entries[number]?.firedAt = nil }
     }
 
@@ -145,6 +152,11 @@ final class SimTasks {
             if task.isDone { throw broken(task, "is carried out once more") }
         }
         beginWakeUps(process.tasks, in: process.order.id)
+        let rows = try world.clients.tasks.facts().snapshot.tasks.filter {
+            $0.launch == process.order.id
+        }
+        try names.begin(rows)
+        try wakeUps.begin(rows, in: process.order)
     }
 
     /// What a resident process is handed is on its way, and comes again if it is not read.
@@ -343,13 +355,18 @@ final class SimTasks {
 
     /// It was time for all that it carries, and what they require holds.
     func check(_ order: LaunchOrder) throws {
-        for row in try world.clients.tasks.waiting(order.tasks) {
+        let rows = try world.clients.tasks.waiting(order.tasks)
+        for row in rows {
             guard let task = entries[SimTask.number(of: row)] else { continue }
             guard task.isLive, task.launch == nil else {
                 throw broken(task, "is ordered, and does not wait")
             }
             if let at = task.expiresAt, at < now.wall { throw broken(task, "has expired") }
-            if task.key.isWakeUp || task.isSimulated { continue }
+            if task.key.isWakeUp {
+                try wakeUps.check(task, row, among: rows)
+                continue
+            }
+            if task.isSimulated { continue }
             if lacks(task.request.requirements, isRunning: false) {
                 throw broken(task, "is ordered without what it requires")
             }
@@ -443,6 +460,7 @@ final class SimTasks {
             || !isExternal && must.battery.map { (seen.battery.value ?? 0) < $0 } ?? false
             || must.network && (network ?? .offline) == .offline
             || must.network && isSettling && !isRunning
+            || names.lacks(must, seen)
     }
 
     // MARK: - What waits
@@ -539,10 +557,7 @@ final class SimTasks {
             add(task.ended ?? task.submitted, isUrgent ? 0 : Limits.wakeUpMergeSeconds)
             if !isUrgent || !hasUrgency(task.key.host) {
                 let isPolite = row(of: task)?.eligibility.hasPreferences ?? false
-                let seen = world.visible
-                if isPolite, seen.power.value == .battery || seen.savesPower.value == true {
-                    return nil
-                }
+                if isPolite, wakeUps.isDisliked(task) { return nil }
                 let host = try? world.clients.hosts.find(task.key.host)
                 moments.append(host?.wakeUpBudget.nextAt(now: now.wall) ?? now.wall)
             }
@@ -613,14 +628,22 @@ final class SimTasks {
             if let known = old.networkName, !isOnline || new.networkName?.isEmpty ?? true {
                 new.networkName = known
             }
+            new.sight.networks = new.sight.networks ?? old.sight.networks
+            new.sight.mounted = new.sight.mounted ?? old.sight.mounted
             let happened = triggers(from: old, to: new)
+            let files = names.news(from: old.sight, to: new.sight)
             // The machine has slept since this engine began, which may have looked before.
             let mayHaveResumed = old.engine != new.engine && new.machine.resumes > 0
             for number in entries.keys.sorted() {
                 guard let task = entries[number], task.isStanding, task.isLive,
                     task.submitted.monotonic < old.at
                 else { continue }
-                guard !happened.isDisjoint(with: task.request.triggers) else {
+                let hasFiles = task.request.triggers.contains { trigger in
+                    files[trigger].map {
+                        $0.0 > task.submitted.wall && $0.1 > task.submitted.monotonic
+                    } ?? false
+                }
+                guard hasFiles || !happened.isDisjoint(with: task.request.triggers) else {
                     let isUnsure = mayHaveResumed && task.request.triggers.contains(.resume)
                     if isUnsure, task.launch == nil, task.firedAt != nil {
                         entries[number]?.firedAt = now
@@ -656,6 +679,7 @@ final class SimTasks {
         return World(
             power: visible.power.value, network: visible.network.value,
             networkName: visible.network.identity.map { $0.connection ?? "" }, machine: machine,
+            sight: names.sight(visible),
             engine: hosts.engine, at: now.monotonic)
     }
 
@@ -665,14 +689,16 @@ final class SimTasks {
         let new = observed()
         guard let old = seen,
             old.power != new.power || old.network != new.network || old.machine != new.machine
-                || old.networkName != new.networkName
+                || old.networkName != new.networkName || old.sight != new.sight
         else { return }
         untold.formUnion(triggers(from: old, to: new))
+        untold.formUnion(names.news(from: old.sight, to: new.sight).keys)
         settleUntold()
         seen?.power = nil
         seen?.network = nil
         seen?.networkName = ""
         seen?.machine = machine
+        seen?.sight = SimNames.Sight(files: new.sight.files)
         isNameUnsure = true
     }
 
@@ -695,6 +721,7 @@ final class SimTasks {
         if old.engine == new.engine, new.machine.resumes > old.machine.resumes {
             all.insert(.resume)
         }
+        all.formUnion(SimNames.triggers(from: old.sight, to: new.sight))
         return all
     }
 }

@@ -146,6 +146,7 @@ extension SimWorld {
         conditions.isIdle = reading([true, false, nil].randomElement(using: &random)!)
         conditions.savesPower = reading(
             [false, false, true, nil].randomElement(using: &random)!)
+        hosts?.tasks?.names.draw()
         say("conditions: \(conditions)")
     }
 

@@ -10,7 +10,7 @@ extension SimWorld {
         let host = hostNames.randomElement(using: &random)!
         let identifier = SimTasks.identifiers.randomElement(using: &random)!
         let key = SimTask.Key(host: host, identifier: identifier)
-        switch Int.random(in: 0..<20, using: &random) {
+        switch Int.random(in: 0..<26, using: &random) {
         case 0...8: try submit(request(identifier, host), key)
         case 9...12: try wake(host)
         case 13:
@@ -30,13 +30,17 @@ extension SimWorld {
             say("something is mounted")
             tasks.mount()
             tellMachine()
-        default: try reset(host: host)
+        case 18, 19: try reset(host: host)
+        case 20...22: tasks.names.act()
+        default: try tasks.pushes.act(host)
         }
         hintHosts()
     }
 
     func tellMachine() {
-        if let tasks = hosts?.tasks { inputs.append(.machine(tasks.machine)) }
+        guard let tasks = hosts?.tasks else { return }
+        tasks.machine.paths = tasks.names.facts()
+        inputs.append(.machine(tasks.machine))
     }
 
     func reset(host: String) throws {
@@ -60,6 +64,7 @@ extension SimWorld {
                 idle: random.happens(0.2), network: random.happens(0.4),
                 battery: random.happens(0.2) ? 40 : nil)
         }
+        SimNames.draw(&request.requirements, &random)
         if random.happens(0.35) {
             let interval: Double = [20, 60, 300, 3600].randomElement(using: &random)!
             request.repetition = TaskRepetition(
@@ -67,7 +72,8 @@ extension SimWorld {
                 tolerance: [nil, 0, interval / 4, interval].randomElement(using: &random)!)
         } else if random.happens(0.3) {
             let count = Int.random(in: 1...3, using: &random)
-            request.triggers = Array(TaskTrigger.allCases.shuffled(using: &random).prefix(count))
+            let all = TaskTrigger.allCases + SimNames.triggers
+            request.triggers = Array(all.shuffled(using: &random).prefix(count))
         }
         request.expiresWhenRequirementIsLost = random.happens(0.8)
         request.returnsAfterExpiration = random.happens(0.7)
@@ -120,35 +126,6 @@ extension SimWorld {
         tasks.entries[task.number] = task
     }
 
-    private func wake(_ host: String) throws {
-        guard let hosts, let tasks = hosts.tasks, hosts.ledger.hosts[host] != nil else { return }
-        let identifier = [nil, "w0", "w1"].randomElement(using: &random)!
-        let key = SimTask.Key(host: host, identifier: identifier ?? "", isWakeUp: true)
-        let before = tasks.entries.values.first {
-            $0.key == key && $0.isLive && $0.launch == nil
-        }
-        var task = SimTask(
-            number: tasks.nextNumber(), key: key, request: TaskRequest(identifier: key.identifier),
-            submitted: now)
-        if random.happens(0.4) {
-            task.expiresAt = now.wall + Double.random(in: 1...120, using: &random)
-        }
-        let isUrgent = random.happens(0.4)
-        task.isUrgent = isUrgent || before?.isUrgent ?? false
-        // The one before may be on its way, with its urgency.
-        task.mayHaveBeenHanded = !isUrgent && before != nil
-        say("wake-up \(task.number) of \(host), \(identifier ?? "none"), urgent \(task.isUrgent)")
-        let wakeUp = WakeUp(
-            identifier: identifier, payload: task.payload, isUrgent: isUrgent,
-            expiresAt: task.expiresAt)
-        try clients.tasks.wake(host, wakeUp, now: now.wall)
-        if let before { tasks.entries[before.number]?.isGone = true }
-        for (number, other) in tasks.entries where other.key == key {
-            tasks.entries[number]?.isReplaced = true
-        }
-        tasks.entries[task.number] = task
-    }
-
     func simulate(_ key: SimTask.Key) throws {
         guard let tasks = hosts?.tasks, let task = tasks.live(key) else { return }
         let isWaiting = task.launch == nil
@@ -177,6 +154,7 @@ extension SimWorld {
             if random.happens(hosts?.trouble.people ?? 0) { try peopleActOnHosts() }
             if random.happens(0.25) { try clientsActOnTasks() }
             if random.happens(0.1) { try hosts?.jobs?.act() }
+            try hosts?.tasks?.pushes.advance()
             try stepInTrouble()
         }
         try hosts?.jobs?.makePeace()
@@ -205,26 +183,30 @@ extension SimWorld {
     private func settleTasks() throws {
         guard let hosts, let tasks = hosts.tasks else { return }
         let begin = now.monotonic
-        try waitForTasks { isToRun($0, since: begin) }
+        for isAway in [false, true] {
+            tasks.names.settle(isAway: isAway)
+            try waitForTasks { isToRun($0, since: begin) && tasks.names.suits($0) }
+        }
         let change = now.monotonic
         conditions.power.value = .battery
-        conditions.network = Reading(.offline, source: "test", since: now.wall)
-        conditions.network.identity = NetworkIdentity()
-        tellConditions()
+        tasks.names.leave()
         try waitForTasks { _ in false }
         conditions.power.value = .external
-        conditions.network = Reading(.unmetered, source: "test", since: now.wall)
-        conditions.network.identity = NetworkIdentity(connection: "elsewhere")
         conditions.isIdle = Reading(true, source: "test", since: now.wall)
         conditions.savesPower = Reading(false, source: "test", since: now.wall)
-        tellConditions()
+        for path in SimNames.files { tasks.names.touch(path) }
         tasks.machine.resumes += 1
         tasks.mount()
         tellMachine()
-        // A machine that begins anew is another life.
-        try waitForTasks { task in
-            guard task.isStanding, task.request.triggers != [.boot] else { return false }
-            return task.launch != nil || task.begun.map { $0.monotonic < change } ?? true
+        for isAway in [false, true] {
+            tasks.names.settle(isAway: isAway)
+            // A machine that begins anew is another life.
+            try waitForTasks { task in
+                guard task.isStanding, task.request.triggers != [.boot], tasks.names.suits(task)
+                else { return false }
+                return task.launch != nil || task.begun.map { $0.monotonic < change } ?? true
+                    || tasks.names.isUntold(task)
+            }
         }
         _ = try clients.tasks.cancelAll()
         tasks.noteStopped { !$0.key.isWakeUp }
@@ -236,14 +218,17 @@ extension SimWorld {
     /// What comes every few minutes would come a thousand times while the others wait: it runs once
     /// more, and goes.
     func settleFrequentTasks() throws {
-        guard hosts?.tasks != nil else { return }
+        guard let tasks = hosts?.tasks else { return }
+        tasks.names.settle(isAway: false)
         // Times that a wrong clock gave.
         try cancel(where: { $0.request.earliestBegin.map { $0 > now.wall + 3600 } ?? false })
         func isFrequent(_ task: SimTask) -> Bool {
             task.request.repetition.map { $0.interval <= 300 } ?? false
         }
         let begin = now.monotonic
-        try waitForTasks { isFrequent($0) && isToRun($0, since: begin) }
+        try waitForTasks {
+            isFrequent($0) && isToRun($0, since: begin) && tasks.names.suits($0)
+        }
         try cancel(where: isFrequent)
     }
 
@@ -277,9 +262,10 @@ extension SimWorld {
             pass(seconds)
             wire.advance(min(seconds, 0.5))
             for _ in 0..<8 { disk.step() }
+            try tasks.pushes.advance()
             if isTurnDue { try turn() }
             if isDead { throw SimComplaint("the engine died in peace", self) }
-        } while hasNews || hosts.isBusy
+        } while try hasNews || hosts.isBusy || tasks.pushes.isOpen()
             || tasks.entries.values.contains { $0.isLive && isOpen($0) }
             || !hosts.processes.isEmpty && !tasks.entries.values.contains(where: \.isLive)
     }

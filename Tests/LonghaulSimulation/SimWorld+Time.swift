@@ -25,7 +25,14 @@ extension SimWorld {
         if watched.network { seen.network = conditions.network }
         if watched.idle { seen.isIdle = conditions.isIdle }
         if watched.fullPower { seen.savesPower = conditions.savesPower }
-        if watched.unmetered { seen.network = conditions.network }
+        if watched.unmetered || !watched.networks.isEmpty { seen.network = conditions.network }
+        if watched.networks.isEmpty { seen.network.names = nil }
+        if let mounted = conditions.mounted.value, !watched.mounts.isEmpty {
+            seen.mounted = conditions.mounted
+            seen.mounted.value = MountedFileSystems(
+                mounted.directories.filter { watched.mounts.contains($0.key) },
+                among: watched.mounts)
+        }
         return seen
     }
 

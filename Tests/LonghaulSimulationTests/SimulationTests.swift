@@ -46,6 +46,7 @@ import Testing
         let hosts = total.hosts
         #expect(hosts.taskRuns > 0 && hosts.results > 0 && hosts.carriedOut > 0)
         #expect(hosts.wakeUps > 0 && hosts.fired > 0)
+        #expect(hosts.named > 0 && hosts.streamed > 0 && hosts.plain > 0)
     }
 
     /// Lives of uploads in several dialects, to servers that forget and move back, of files that

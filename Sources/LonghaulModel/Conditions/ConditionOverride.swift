@@ -99,6 +99,10 @@ public struct ConditionOverride: Hashable, Sendable {
         for kind in kinds {
             conditions.replace(kind, by: self.conditions, source: source, since: since(kind))
         }
+        // A network without a name is not one whose names have yet to be read.
+        if kinds.contains(.network), conditions.network.names == nil {
+            conditions.network.names = .unknown
+        }
     }
 
     // MARK: -

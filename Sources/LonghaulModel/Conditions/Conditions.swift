@@ -115,12 +115,14 @@ extension Conditions {
     package static func unknown(since: Timestamp) -> Conditions {
         var conditions = Conditions()
         for kind in ConditionKind.allCases { conditions[kind].since = since }
+        conditions.network.names = .unknown
         return conditions
     }
 
     /// All conditions on which these needs depend were read.
     package func hasSeen(_ needs: ConditionNeeds) -> Bool {
         needs.kinds.allSatisfy { self[$0].since != nil }
+            && (needs.networks.isEmpty || network.names != nil)
             && needs.mounts.allSatisfy { mounted.value?.isMounted($0) != nil || isUnreadable }
     }
 

@@ -44,6 +44,9 @@ package struct NetworkNames: Hashable, Codable, Sendable {
         }
     }
 
+    /// They were read, and nothing could be found out.
+    static let unknown = NetworkNames(given: nil, connection: nil)
+
     package var all: Set<String> { Set(given ?? []).union(connection ?? []) }
 
     /// The name for people; `nil` = it has none.

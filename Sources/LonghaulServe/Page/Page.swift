@@ -3,7 +3,7 @@
 let pageText = [
     pageMarkup, "<style>", pageStyle, "</style>", pageBody, "<script>", pageBase, pageModel,
     pageTable, pageList, pagePanel, pageEdit, pagePlot, pageForms, pageJobs, pageJobForm,
-    pageBundles, pageMachine, pageStart, "</script>", "</body>", "</html>", "",
+    pageBundles, pageFolders, pageMachine, pageStart, "</script>", "</body>", "</html>", "",
 ].joined(separator: "\n")
 
 /// The head of the document.
@@ -82,6 +82,8 @@ let pageBody = #"""
       <section id="jobs" class="page" aria-label="Jobs" hidden><div class="inner" id="joblist"></div></section>
       <section id="bundles" class="page" aria-label="Bundles" hidden><div class="inner"
         id="bundlelist"></div></section>
+      <section id="folders" class="page" aria-label="Folders" hidden><div class="inner"
+        id="folderlist"></div></section>
       <section id="machine" class="page" aria-label="Machine" hidden><div class="inner"
         id="machineText"></div></section>
       <section id="settings" class="page" aria-label="Settings" hidden><div class="inner"

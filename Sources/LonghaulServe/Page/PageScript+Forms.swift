@@ -8,10 +8,17 @@ let pageForms = #"""
         if (node.type === "checkbox") {
           if (node.dataset.list === undefined) result[node.name] = node.checked;
           else { result[node.name] ??= []; if (node.checked) result[node.name].push(node.value); }
+        } else if (node.dataset.list !== undefined) {
+          (result[node.name] ??= []).push(...node.value.split(",").map(part => part.trim()).filter(Boolean));
         } else if (node.type !== "radio" || node.checked) result[node.name] = node.value.trim();
       }
       return result;
     }
+
+    /* What has no box of its own is a list in a text, with commas between. */
+    const listField = (name, label, all, boxes, placeholder) => el("label", { className: "full" }, el("span", {},
+      label), el("input", { name, "data-list": "", placeholder, autocomplete: "off",
+      value: all.filter(value => !boxes.includes(value)).join(", ") }));
 
     function requirements(required, isDiscretionary, more = []) {
       const box = (value, text) => el("label", {}, el("input", { type: "checkbox", name: "require",
@@ -19,7 +26,8 @@ let pageForms = #"""
       return el("fieldset", { className: "full" }, el("legend", {}, "Only with"), box("power", "external power"),
         box("unmetered", "an unmetered network"),
         box("idle", "an idle machine"), el("label", {}, el("input", { type: "checkbox", name: "discretionary",
-          checked: isDiscretionary }), "at a good moment"), ...more);
+          checked: isDiscretionary }), "at a good moment"), ...more, listField("require", "And by name", required,
+          ["power", "unmetered", "idle"], "network=home|office, mounted=backup, battery=40"));
     }
 
     function addTransfers(text = "") {

@@ -26,11 +26,13 @@ let pageJobForm = #"""
         part("calendar", field("calendar", "Moments", job ? job.calendar : "", "Mon *-*-01..07 03:00")),
         part("on", el("fieldset", { className: "full" }, el("legend", {}, "When"), ...triggers.map(name => el(
           "label", {}, el("input", { type: "checkbox", name: "on", value: name, "data-list": "",
-            checked: job ? job.on.includes(name) : false }), name)))),
+            checked: job ? job.on.includes(name) : false }), name)), listField("on", "And by name", job ? job.on :
+          [], triggers, "mount=backup, network=home, path=/srv/in"))),
         field("window", "Only at", job && job.window, "01:00-06:00"), field("maxTime", "End a run after", job &&
           job.maxTime ? durationText(job.maxTime) : "", "never"),
         field("maxMemory", "Memory of a run", job && job.maxMemory, "512M; no limit"),
-        field("retries", "Tries after a failure", job ? job.retries : "", "3"), requirements(job ? job.require :
+        field("retries", "Tries after a failure", job ? job.retries : "", "3"), field("slot",
+          "Not beside others of the slot", job ? job.slot : "", "disk, disk=2"), requirements(job ? job.require :
           [], job ? job.discretionary : false,
           [el("label", {}, el("input", { type: "checkbox", name: "notify", checked: job ? job.notify : false }),
             "notify on the desktop when a run fails")]));
@@ -44,6 +46,7 @@ let pageJobForm = #"""
             on: [] };
           for (const [key, value] of Object.entries(rest))
             if (value !== "") body[key] = value;
+          body.slot = rest.slot || null;
           const wanted = job ? job.name : name;
           if (!wanted) throw new Error("the name is missing");
           if (job)

@@ -123,7 +123,7 @@ let pageMachine = #"""
 
 let pageStart = #"""
     const views = { transfers: [null, "Transfers"], jobs: [loadJobs, "Jobs"], bundles: [loadBundles, "Bundles"],
-      machine: [loadMachine, "Machine"], settings: [loadSettings, "Settings"] };
+      folders: [loadFolders, "Folders"], machine: [loadMachine, "Machine"], settings: [loadSettings, "Settings"] };
     let view = null,
       viewTimer = null;
 

@@ -43,7 +43,7 @@ let pageStyle = #"""
     header { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 18px; padding: 6px 14px;
       border-bottom: 1px solid var(--line);
       background: var(--panel); }
-    header nav { display: flex; gap: 2px; }
+    header nav { display: flex; flex-wrap: wrap; gap: 2px; }
     header nav a { padding: 5px 10px; border-radius: 6px; text-decoration: none; color: var(--text); }
     header nav a[aria-current] { background: var(--pick); color: var(--text); font-weight: 600; }
     header nav a:hover { background: var(--hover); }
@@ -196,7 +196,7 @@ let pageStyle = #"""
       header { padding: 6px 10px; gap: 4px 10px; } .figures { margin-left: 0; width: 100%; order: 3;
       font-size: 13px; gap: 0 12px; }
       header h1 span { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-      header nav a { padding: 5px 8px; }
+      header nav a { padding: 5px 6px; }
       .speed { flex-direction: column; gap: 6px; padding: 6px 10px; } .speed svg { height: 64px; } #limit {
       width: 100%; }
       #limit:not(.isOpen) { display: none; } #limitOpen { display: inline; } .tools.none button {

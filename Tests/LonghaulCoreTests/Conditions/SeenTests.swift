@@ -15,6 +15,23 @@ import Testing
         #expect(Conditions().hasSeen(ConditionNeeds()))
     }
 
+    /// A network may be watched before a request names one.
+    @Test func namesOfTheNetworkAreLookedAtByThemselves() throws {
+        var needs = ConditionNeeds()
+        needs.networks = ["home"]
+        var known = Conditions()
+        known.network = Reading(.unmetered, source: "rtnetlink", since: now)
+        #expect(known.hasSeen(ConditionNeeds(network: true)))
+        #expect(!known.hasSeen(needs))
+        known.network.names = NetworkNames(given: [])
+        #expect(known.hasSeen(needs))
+        #expect(Conditions.unknown(since: now).hasSeen(needs))
+        var overrides = ConditionOverrides()
+        overrides.environment = try ConditionOverride(parsing: "network=unmetered")
+        overrides.environmentSince = now
+        #expect(overrides.apply(to: Conditions()).hasSeen(needs))
+    }
+
     @Test func whatWasSeenStays() {
         var known = Conditions()
         known.power = Reading(.battery, source: "upower", since: now)

@@ -7,7 +7,8 @@ struct Export: ConsoleCommand {
         abstract: "Print unfinished transfers, sessions, hosts and jobs, for `import`.",
         discussion: """
             One JSON object per line. Header fields, passwords, signed URLs and variables with a \
-            secret are left out, and named on standard error. Bytes and events are not part of it.
+            secret are left out, and named on standard error. So are bundles and watched folders, \
+            with their transfers. Bytes and events are not part of it.
 
               longhaul export > queue.jsonl
               longhaul export | ssh server longhaul import -
@@ -22,7 +23,9 @@ struct Export: ConsoleCommand {
         for host in try queue.hosts() where !host.isJob {
             try write("host", host.name, on: console) { host.writeExported(to: &$0) }
         }
-        for session in try queue.sessions() where session.settings != SessionSettings() {
+        let owned = try nameOwners(queue, on: console)
+        for session in try queue.sessions()
+        where session.settings != SessionSettings() && !owned.contains(session.name) {
             try console.line { session.writeExported(to: &$0) }
         }
         var filter = TransferFilter()
@@ -34,7 +37,8 @@ struct Export: ConsoleCommand {
         ids.sort()
         for start in stride(from: 0, to: ids.count, by: Limits.changesPerRead) {
             let page = ids[start...].prefix(Limits.changesPerRead)
-            for transfer in try queue.transfers(Array(page)) where !transfer.state.hasEnded {
+            for transfer in try queue.transfers(Array(page))
+            where !transfer.state.hasEnded && !owned.contains(transfer.session) {
                 try write("transfer", "\(transfer.id)", on: console) {
                     transfer.writeExported(to: &$0)
                 }
@@ -47,6 +51,23 @@ struct Export: ConsoleCommand {
             }
         }
         return .done
+    }
+
+    /// Says which bundles and folders are left out, and returns the sessions of their transfers:
+    /// those are recorded again where a bundle or a folder is added.
+    private func nameOwners(_ queue: TransferQueue, on console: Console) throws -> Set<String> {
+        let bundles = try Bundles(queue).all().map(\.name)
+        let folders = try Folders(queue).all().map(\.name)
+        for (kind, names) in [("bundle", bundles), ("folder", folders)] {
+            for name in names {
+                console.say(
+                    "longhaul: \(kind) \(TerminalText.shown(name)): left out;"
+                        + " `\(kind) add` adds it on the other machine")
+            }
+        }
+        return Set(
+            bundles.map { String.session(ofBundle: $0) }
+                + folders.map { String.session(ofFolder: $0) })
     }
 
     private func write(
