@@ -127,15 +127,7 @@ import Testing
         let done = TaskRecord(
             request: TaskRequest(identifier: "done"), state: .done, submittedAt: now,
             forecast: Forecast(text: "it is done"))
-        var continued = TaskRecord(
-            request: TaskRequest(
-                identifier: "export.7", continued: ContinuedWork(title: "Export"), host: "h"),
-            state: .running, submittedAt: now,
-            forecast: Forecast(startsAt: now, text: "it runs"))
-        continued.continued = ContinuedWork(
-            title: "Exporting", subtitle: "one", strategy: .fail)
-        continued.progress = TaskProgress(completedUnitCount: 3, totalUnitCount: 8)
-        return [task, done, continued]
+        return [task, done]
     }
 
     private static var jobs: [JobRecord] {

@@ -53,6 +53,8 @@ extension SimHosts {
 
     private func putOffEnd(of id: LaunchID) {
         if ledger.watched[id]?.letGoAt != nil { ledger.watched[id]?.letGoAt = now }
+        // Reports count by a clock that nobody sets, whichever engine began the launch.
+        if ledger.watched[id]?.adoptedAt != nil { ledger.watched[id]?.adoptedAt = now }
     }
 
     /// Its minute begins with the engine that adopts it.

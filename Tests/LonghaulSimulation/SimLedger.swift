@@ -4,11 +4,15 @@ import LonghaulCore
 struct SimTransfer {
     /// The one that it asks for now, first.
     var url: String
+    /// Other files that it asked for before: a change may come too late.
+    var formerURLs: Set<String> = []
     var destination: String
     var policy: ExistingFilePolicy
     /// Asked for, now or before: a change may come too late.
     var checksums: [Checksum] = []
     var hasMirrors = false
+    /// As the reference model has it.
+    var state = ModelState.waiting
     /// Times that a client had it taken up again after its end, or about then.
     var rearms = 0
     var terminalEvents = 0
@@ -71,6 +75,8 @@ struct SimLedger {
     /// Fetches whose file was called wrong and moved aside, which the store need not know yet.
     var setAside: Set<FetchID> = []
     var lastSeq: Int64 = 0
+    /// Acknowledged events that went with their transfers.
+    var removed: Set<Int64> = []
     var lastEventAt = Timestamp.distantFuture
     /// When a fetch was last opened or synced.
     var lastSync: [FetchID: Instant] = [:]

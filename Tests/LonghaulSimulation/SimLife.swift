@@ -13,6 +13,8 @@ enum SimLife: String, CaseIterable, Sendable {
     case uploads
     /// Sets of files are fetched, and their lists change.
     case bundles
+    /// Commands, crashes and clocks, compared with the reference model (`QueueModel`).
+    case model
 
     /// Lives that once broke a promise; the tests live them always.
     var taught: [UInt64] {
@@ -30,7 +32,7 @@ enum SimLife: String, CaseIterable, Sendable {
                 1_006_653,
             ]
         case .servers: [1_005_997]
-        case .bundles: []
+        case .bundles, .model: []
         case .uploads:
             [
                 18, 1478, 5235, 10_642, 21_104, 1_001_849, 1_004_143, 1_008_668, 1_011_897,
@@ -49,6 +51,10 @@ enum SimLife: String, CaseIterable, Sendable {
 
     func live(in world: SimWorld) throws {
         switch self {
+        case .ordinary, .servers, .shared, .uploads: world.isFollowed = true
+        case .hosts, .tasks, .bundles, .model: break
+        }
+        switch self {
         case .ordinary: try world.live()
         case .hosts: try world.liveWithHosts()
         case .servers: try world.liveWithOddServers()
@@ -56,6 +62,7 @@ enum SimLife: String, CaseIterable, Sendable {
         case .tasks: try world.liveWithTasks()
         case .uploads: try world.liveWithUploads()
         case .bundles: try world.liveWithBundles()
+        case .model: try ModelRun(world).carryOut(ModelDraw.script(of: world.seed))
         }
     }
 
@@ -103,6 +110,7 @@ extension SimLife {
     }
 
     private func trace(_ seed: UInt64) throws -> [String] {
+        if self == .model { return try ModelDraw.shrunk(seed) }
         let world = try SimWorld(seed: seed, isTracing: true)
         defer { world.cleanUp() }
         try? live(in: world)

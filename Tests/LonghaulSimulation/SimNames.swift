@@ -290,3 +290,22 @@ final class SimNames {
         }
     }
 }
+
+extension SimTasks {
+    /// - Parameter settlingFor: Seconds that the network takes longer to settle: the engine counts
+    ///   by the wall clock, in milliseconds.
+    func lacks(
+        _ must: ConditionNeeds, isRunning: Bool, settlingFor: Double = -0.01
+    ) -> Bool {
+        let seen = hosts.world.visible
+        let network = seen.network.value
+        let isExternal = seen.power.value == .external
+        let isSettling = hosts.world.settlesAt.map { hosts.now < $0 + settlingFor } ?? false
+        return must.power && !isExternal || must.unmetered && network != .unmetered
+            || must.idle && seen.isIdle.value != true
+            || !isExternal && must.battery.map { (seen.battery.value ?? 0) < $0 } ?? false
+            || must.network && (network ?? .offline) == .offline
+            || must.network && isSettling && !isRunning
+            || names.lacks(must, seen)
+    }
+}

@@ -15,6 +15,20 @@ extension SimWorld {
         }
         shown = found
         noteShown()
+        for id in found.keys.sorted() { checkStep(id) }
+    }
+
+    /// The state follows from the one before by steps of the reference model, and by commands.
+    private func checkStep(_ id: TransferID) {
+        guard isFollowed, let known = expected[id]?.state,
+            let transfer = shown[id], let state = ModelState(rawValue: transfer.state.rawValue)
+        else { return }
+        if known == .cancelling, state == .cancelled {
+            if transfer.finishedAt != nil { expected[id]?.state = .cancelled }
+            return
+        }
+        expected[id]?.state = state
+        if !known.leads(to: state) { complain("\(id) was \(known), and is \(state)") }
     }
 
     /// Ended 90 days ago by the wall clock, and not asked for again: such a transfer leaves the
@@ -135,13 +149,16 @@ extension SimWorld {
 
     /// Whole, of one version, and still so after a power cut.
     private func checkPublished(_ transfer: Transfer) throws {
-        guard let known = expected[transfer.id], !known.isVerified,
+        guard let known = expected[transfer.id], !known.isVerified, !transfer.isSkipped,
             let content = wire.contents[known.url]
         else { return }
         guard let inode = disk.durableNames[transfer.path], let file = disk.files[inode],
             !file.isForeign
         else { throw SimComplaint("\(transfer.id) is completed, its name not durable", self) }
-        guard content.isVersion(file.durable) else {
+        let isFormer = known.formerURLs.contains {
+            wire.contents[$0]?.isVersion(file.durable) ?? false
+        }
+        guard isFormer || content.isVersion(file.durable) else {
             throw SimComplaint(
                 "\(transfer.id): \(file.durable) is no version of \(content.versions)", self)
         }
@@ -257,12 +274,8 @@ extension SimWorld {
 
     /// A cancel that no engine has seen yet shows as cancelled, and has not ended.
     private func endedPhase(_ transfer: Transfer) -> String? {
-        switch transfer.state {
-        case .completed: EventType.transferCompleted.rawValue
-        case .failed: EventType.transferFailed.rawValue
-        case .cancelled: transfer.finishedAt == nil ? nil : EventType.transferCancelled.rawValue
-        case .waiting, .running, .paused: nil
-        }
+        if transfer.state == .cancelled, transfer.finishedAt == nil { return nil }
+        return ModelState(rawValue: transfer.state.rawValue)?.event
     }
 
     // MARK: - Crashes
@@ -288,7 +301,7 @@ extension SimWorld {
         let isForgotten =
             hosts.map { $0.ledger.log[lastSeq] == nil }
             ?? (bundles != nil || isForgettable(ledger.lastEventAt))
-        if lastSeq > 0, !isForgotten,
+        if lastSeq > 0, !isForgotten, !ledger.removed.contains(lastSeq),
             try store.events.list(after: lastSeq - 1, limit: 1).first?.seq != lastSeq
         {
             throw SimComplaint("event \(lastSeq) is lost", self)

@@ -111,6 +111,7 @@ extension SimWorld {
         if result == .answerLost { expected[id]?.isAnswerLost = true }
         forgetPause(of: id)
         hint()
+        try follow(change, of: id, result)
         guard result == .changed else { return }
         switch change {
         case .resume, .retry, .runNow:
@@ -123,6 +124,23 @@ extension SimWorld {
             if !keepBytes { expected[id]?.isExempt = true }
             expected[id]?.givesUpBytes = !keepBytes
         case .pause: break
+        }
+    }
+
+    /// The state after it, by the rules of the reference model.
+    private func follow(
+        _ change: WantedChange, of id: TransferID, _ result: WantOutcome.Result?
+    ) throws {
+        guard isFollowed, let known = expected[id]?.state else { return }
+        let rule = ModelRules.documented[change.verb, known]
+        switch (result, rule) {
+        case (.changed, .becomes(let state)), (.unchanged, .becomes(let state)):
+            // No engine has seen the command that is taken back.
+            let shown = try clients.transfers.find(id, now: now.wall)?.state
+            expected[id]?.state = shown == .running && state == .waiting ? .running : state
+        case (.changed, _), (.unchanged, _), (.hasEnded, .becomes):
+            complain("\(change) of \(id), which is \(known): \(result.map { "\($0)" } ?? "")")
+        default: break
         }
     }
 
@@ -204,5 +222,18 @@ extension SimWorld {
             shown[id] = nil
         }
         hint()
+    }
+}
+
+extension WantedChange {
+    /// The command that wants it.
+    fileprivate var verb: ModelVerb {
+        switch self {
+        case .pause: .pause
+        case .resume: .resume
+        case .cancel: .cancel
+        case .retry: .retry
+        case .runNow: .now
+        }
     }
 }

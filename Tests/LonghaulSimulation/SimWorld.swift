@@ -47,7 +47,14 @@ final class SimWorld: @unchecked Sendable {
     var isStoreFailing = false
     var storeFailedAt = Instant(nanoseconds: -10_000_000_000)
     var hasCommitted = true
+    /// Of the engine and of clients.
+    var commits = 0
     var isLeaving = false
+    /// Each state is compared with the steps and the commands of the reference model: where hosts
+    /// and bundles command nothing.
+    var isFollowed = false
+    /// A client is killed before it commits.
+    var clientDies = false
     /// The network as the engine was last told, and when it has settled.
     var told: Reading<NetworkState>?
     var settlesAt: Instant?
@@ -253,8 +260,9 @@ final class SimWorld: @unchecked Sendable {
         try bundles?.connect()
     }
 
-    func crash() throws {
-        let power = Bool.random(using: &random)
+    /// - Parameter power: A power cut, or a kill; `nil` = by chance.
+    func crash(power asked: Bool? = nil) throws {
+        let power = asked ?? Bool.random(using: &random)
         isDead = true
         // Of the disk with the files alone.
         let isPulled = power && Bool.random(using: &random)
@@ -376,19 +384,23 @@ private struct EngineProbe: CommitProbe {
 
     func didCommit(_ durability: Durability) {
         world.hasCommitted = true
+        world.commits += 1
         world.isStoreFailing = false
         if durability == .durable { world.keepDurable() }
     }
 }
 
-/// Other processes die with the power only.
+/// Other processes die with the power, or where a script kills them.
 struct ClientProbe: CommitProbe {
     unowned let world: SimWorld
 
-    func willCommit() throws {}
+    func willCommit() throws {
+        if world.clientDies { throw SimCrash() }
+    }
 
     func didCommit(_ durability: Durability) {
         world.hasCommitted = true
+        world.commits += 1
         if durability == .durable { world.keepDurable() }
     }
 }

@@ -64,6 +64,13 @@ import Testing
         #expect(tally.bundlesReady > 0 && tally.bundlesFailed > 0)
     }
 
+    /// Scripts of commands, crashes and clocks, compared with the reference model.
+    @Test func theQueueIsAsTheModelSays() throws {
+        let tally = try lived(.model, 40).tally
+        #expect(tally.kills > 0 && tally.powerCuts > 0 && tally.clockJumps > 0)
+        #expect(tally.completed > 0 && tally.failures > 0 && tally.cancelled > 0)
+    }
+
     /// The first seeds, and those that once broke a promise.
     private func lived(_ life: SimLife, _ count: Int) throws -> Simulation.Total {
         var amount = Simulation.Amount()

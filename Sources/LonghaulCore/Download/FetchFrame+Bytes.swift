@@ -15,7 +15,11 @@ extension FetchFrame {
         bytes.state.partIdentity = identity
         bytes.state.partPath = path
         bytes.state.publication = nil
-        if isRenumbered { doubt() }
+        if isRenumbered {
+            doubt(.partFileReplaced)
+        } else if isWholeOfAnotherURL {
+            doubt(.nothingToProve)
+        }
         // The new file may have the number of the one that is gone: bytes held there become void in
         // the store, too, before a byte is written.
         if isAnother { save() }
@@ -54,10 +58,22 @@ extension FetchFrame {
         step.effects.append(.close(deletingPart: false))
     }
 
-    /// The file system gives files other numbers after each mount, and only its name says that the
-    /// file is ours. Before a byte is added, the end of the bytes held is compared with the next
+    /// A whole file is held, and its URL was changed since: no missing byte would be asked of the
+    /// new one. A digest of the user's decides by itself.
+    private var isWholeOfAnotherURL: Bool {
+        guard bytes.isWhole, target.request.options.checksum == nil,
+            let asked = bytes.state.askedURL
+        else { return false }
+        return !CanonicalURL.areSame(asked, target.request.url)
+    }
+
+    /// Nothing says that the bytes held are the server's file: the file system gives files other
+    /// numbers after each mount, and only its name says that the file is ours; or the URL is
+    /// another one. Before a byte is added, the end of the bytes held is compared with the next
     /// answer, as after an answer without a byte; of a whole file, too.
-    private func doubt() {
+    ///
+    /// - Parameter reason: Why a file that is too short to be compared is given up.
+    private func doubt(_ reason: RestartReason) {
         let end = min(bytes.have.prefix, (bytes.state.bytesTotal ?? .max) - Limits.overlapBytes)
         if end > 0 {
             bytes.state.generation += 1
@@ -66,7 +82,7 @@ extension FetchFrame {
             bytes.state.emptyAnswers = max(1, bytes.state.emptyAnswers)
             step.durable = true
         } else {
-            void(.partFileReplaced)
+            void(reason)
         }
         save()
     }

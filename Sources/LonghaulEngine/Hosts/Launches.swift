@@ -244,7 +244,10 @@ struct Launches {
     ) throws(LonghaulError) {
         guard let launch = launches[id] else { return }
         var isKnown = false
+        // What the program has just said of the task, its title among it, counts for its notice.
+        let report = launch.continued?.due(now: Instant(nanoseconds: .max))
         try writer.transaction(.durable) { tx in
+            if let report { try tx.carriedTasks.record(report, of: task, in: id) }
             isKnown = try tx.carriedTasks.settle(task, of: id, .result(result), now: now.wall, time)
         }
         if !isKnown { journal?.resultRefused(launch.host, id, task) }

@@ -108,6 +108,31 @@ import Testing
         #expect(state.askedURL == "http://h/f")
     }
 
+    /// Of a whole file no byte is missing: its end is asked of the new URL, or all of a short one.
+    /// A digest of the user's is proof enough.
+    @Test func aWholeFileAtAnotherURL() {
+        let total = 1000 * Limits.overlapBytes
+        let start = total - 2 * Limits.overlapBytes
+        let held = Validator(etag: "\"old\"", length: total)
+        var script = Script(held: total, validator: held, total: total, askedURL: "http://h/old")
+        #expect(script.ranges == ["bytes=\(start)-"])
+        script.answer(head(206, "Content-Range: bytes \(start)-\(total - 1)/\(total)"))
+        script.wrote(through: total, received: total - start)
+        script.ended(through: total, received: total - start)
+        #expect(script.machine.isWhole && script.machine.state.restarts == 0)
+
+        let brief = Validator(etag: "\"old\"", length: 900)
+        let short = Script(held: 900, validator: brief, total: 900, askedURL: "http://h/old")
+        #expect(short.ranges == [nil] && short.machine.state.restarts == 1)
+        let same = Script(held: 900, validator: brief, total: 900, askedURL: "http://H:80/f")
+        #expect(same.asks.isEmpty && same.machine.isWhole)
+        let digest = Checksum(algorithm: .md5, hex: String(repeating: "a", count: 32))
+        let proven = Script(held: 900, validator: brief, total: 900, askedURL: "http://h/old") {
+            $0.options.checksum = digest
+        }
+        #expect(proven.asks.isEmpty && proven.machine.isWhole)
+    }
+
     /// A mirror that comes up again must still call the version what it called it before.
     @Test func theNameAtAMirror() {
         var held = Validator(etag: "\"a\"", length: 900)

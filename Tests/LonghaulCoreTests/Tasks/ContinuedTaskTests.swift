@@ -154,19 +154,17 @@ import Testing
         #expect(plan.begins(Self.task()))
     }
 
-    @Test(
-        arguments: [
-            ({ $0.isBusy = true }, .host), ({ $0.obstacle = .missing }, .host),
-            ({ _ in }, .power),
-        ] as [(@Sendable (inout HostFacts) -> Void, WaitReason.Reason)])
-    func itWaits(host: @Sendable (inout HostFacts) -> Void, reason: WaitReason.Reason) {
+    @Test(arguments: ["busy", "missing", "power"])
+    func itWaits(what: String) {
         var snapshot = TaskSnapshot()
-        var task = Self.task(1, Self.request { $0.requirements.power = reason == .power })
+        var task = Self.task(1, Self.request { $0.requirements.power = what == "power" })
         task.eligibility = task.request.eligibility.eligibility
         snapshot.tasks = [task]
         var facts = HostFacts(name: "h")
-        host(&facts)
+        facts.isBusy = what == "busy"
+        facts.obstacle = what == "missing" ? .missing : nil
         snapshot.hosts["h"] = facts
+        let reason: WaitReason.Reason = what == "power" ? .power : .host
         var conditions = ConditionSnapshot.favourable
         conditions.conditions.power.value = .battery
         let plan = TaskPlan.decide(snapshot, conditions, TaskNews(), now: start)
