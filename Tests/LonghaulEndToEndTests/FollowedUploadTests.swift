@@ -81,7 +81,7 @@ struct FollowedUploadTests {
             try recorder.write(to: end)
             let engine = try home.start("run")
             let expected = isParts ? end / (5 << 20) * (5 << 20) : end
-            try await eventually("\(end) bytes; \(engine.errors)", within: .seconds(60)) {
+            try await eventually(within: .seconds(60), "\(end) bytes; \(engine.errors)") {
                 try await shown(home)["bytesDone"].int == expected
             }
             let present = try await shown(home)

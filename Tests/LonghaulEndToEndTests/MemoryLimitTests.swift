@@ -193,6 +193,7 @@ private final class FakeManager: Sendable {
 
     init() throws {
         let base = try LonghaulHome()
+        for place in ["bin", "run/systemd"] { _ = try base.scratch.directory(place) }
         let path = try base.scratch.write(Self.busctl, to: "bin/busctl")
         chmod(path, 0o755)
         try base.scratch.write("", to: "run/systemd/private")

@@ -383,29 +383,6 @@ final class SimTasks {
         }
     }
 
-    /// The longest that anything may take that it carries.
-    func budget(of order: LaunchOrder, _ host: SimHostLedger.Host) throws -> Double {
-        let kinds = try world.clients.tasks.waiting(order.tasks).map(\.kind)
-        if kinds.contains(.continued) {
-            guard kinds.count == 1, order.session == nil else {
-                throw hosts.broken("a continued task shares \(order)")
-            }
-            return Limits.progressSeconds
-        }
-        let long = host.taskBudget ?? 600
-        guard kinds.contains(.processing) else { return host.seconds }
-        let isAlone = order.session == nil && kinds.allSatisfy { $0 == .processing }
-        return isAlone ? long : max(host.seconds, long)
-    }
-
-    /// No delay holds it back: urgent wake-ups, and what a client has asked to be launched.
-    func isUrgent(_ order: LaunchOrder) throws -> Bool {
-        try world.clients.tasks.waiting(order.tasks).contains {
-            let task = entries[SimTask.number(of: $0)]
-            return task?.isUrgent == true || task?.isSimulated == true || $0.kind == .continued
-        }
-    }
-
     // MARK: - Launches that run
 
     /// It may be asked to end before its budget is used up.

@@ -33,9 +33,7 @@ enum UploadValidator {
         _ upload: UploadOptions, of request: TransferRequest, to url: URLParts
     ) throws(LonghaulError) {
         try check(upload, to: url)
-        let defect = upload.followDefect(
-            isRemoteFile: RemoteFile(url.url) != nil, hasDigest: request.options.checksum != nil)
-        if let defect { throw LonghaulError(.invalidRequest, defect) }
+        if let defect = request.followDefect { throw LonghaulError(.invalidRequest, defect) }
         for field in RequestField.downloadOnly where !field.isDefault(in: request) {
             throw LonghaulError(.invalidRequest, "\(field.key) applies to downloads only")
         }
@@ -212,5 +210,13 @@ enum UploadValidator {
             LonghaulError(.invalidRequest, "there is no file \(source)")
         case .directory, .file, .link, nil: failure.longhaulError()
         }
+    }
+}
+
+extension TransferRequest {
+    /// Why its file cannot be followed; `nil` = it can, or is not to be.
+    package var followDefect: String? {
+        options.upload?.followDefect(
+            isRemoteFile: RemoteFile(url) != nil, hasDigest: options.checksum != nil)
     }
 }

@@ -251,7 +251,6 @@ final class HostLauncher: HostPort {
                 $0.sessions[id] = nil
                 $0.processes[id] = nil
                 $0.residents.remove(id)
-                $0.progress[id] = nil
                 $0.used[id] = used
             }
             switch end {

@@ -45,9 +45,6 @@ struct Upload: ConsoleCommand, CommonOptions {
     @OptionGroup var shard: ShardOptions
     @OptionGroup var files: BatchOptions
 
-    @Flag(help: "Send a file that is still written, until it is complete (ietf, tus, s3).")
-    var follow = false
-
     @Flag(help: "Record the good lines, and report the others.")
     var keepGoing = false
 
@@ -81,7 +78,7 @@ struct Upload: ConsoleCommand, CommonOptions {
             throw ValidationError("--include and --exclude go with -r")
         }
         if report.path != nil, !wait { throw ValidationError("--report goes with --wait") }
-        if follow, files.recursive || words.count != 2 || words[0] == "-" {
+        if files.follow, files.recursive || words.count != 2 || words[0] == "-" {
             throw ValidationError("--follow takes one file, and the URL that it goes to")
         }
         if keepGoing, wait {
@@ -97,7 +94,7 @@ struct Upload: ConsoleCommand, CommonOptions {
         template.request.options.upload = UploadOptions()
         configuration.defaults.apply(to: &template.request)
         try sending.apply(to: &template.request, context)
-        if follow {
+        if files.follow {
             if sending.says("ifChanged") {
                 throw LonghaulError.usage("--follow and --if-changed exclude each other")
             }
@@ -155,10 +152,7 @@ struct Upload: ConsoleCommand, CommonOptions {
         var request = template.request
         if words[0].isEmpty { throw LonghaulError.usage("the path is empty") }
         request.url = try OptionText.transferURL(words[1])
-        let defect = request.options.upload?.followDefect(
-            isRemoteFile: RemoteFile(request.url) != nil,
-            hasDigest: request.options.checksum != nil)
-        if let defect { throw LonghaulError.usage(defect) }
+        if let defect = request.followDefect { throw LonghaulError.usage(defect) }
         let isInput = words[0] == "-" || words[0] == UploadPlace.standardInput
         guard isInput else {
             request.destination = .file(try context.absolute(words[0]))

@@ -2,7 +2,7 @@ import ArgumentParser
 import Longhaul
 import LonghaulPlatform
 
-/// Options of `upload` about several files.
+/// Options of `upload` about its files.
 struct BatchOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Send the files below a directory.")
     var recursive = false
@@ -16,6 +16,9 @@ struct BatchOptions: ParsableArguments {
 
     @Flag(help: "Of several files, send also unchanged ones that were sent before.")
     var again = false
+
+    @Flag(help: "Send a file that is still written, until it is complete (ietf, tus, s3).")
+    var follow = false
 }
 
 /// Chooses files of a directory by their names.

@@ -155,6 +155,11 @@ enum JobFields: FieldScope {
     }
 }
 
+/// The uploads of a watched folder. Its own `--settle` is about the files that appear.
+enum FolderUploadFields: FieldScope {
+    static let fields = UploadFields.fields.filter { $0.key != "settle" }
+}
+
 /// The schedule of the uploads of a watched folder. Its own `--after` is about files.
 enum FolderScheduleFields: FieldScope {
     static let fields = ScheduleFields.fields.filter {

@@ -194,7 +194,7 @@ package final class UploadMachine {
     private func ticked(_ context: FetchContext) {
         frame.bytes.checkpoints.ticked(at: context.now.monotonic)
         if case .waiting(let until) = state {
-            if until <= context.now.monotonic { look() }
+            if until <= context.now.monotonic { orderLook() }
             return
         }
         guard stage == .moving, wire.underWay.contains(where: { $0.part != nil }) else { return }
@@ -234,7 +234,7 @@ package final class UploadMachine {
 
     // MARK: - A file that grows
 
-    private func look() {
+    private func orderLook() {
         state = .looking
         frame.step.effects.append(.lookAtSource)
     }
@@ -245,7 +245,8 @@ package final class UploadMachine {
         guard state == .looking, let before = upload?.source, let options else { return }
         guard let version, version.hasGrown(from: before) else {
             let fault = LocalFault(
-                code: .sourceChanged, message: LonghaulError.sourceChanged.message)
+                code: .sourceChanged,
+                message: "the file was replaced or has shrunk while it was sent; upload it again")
             return leave(frame.target.leaving(afterSource: fault, bytesKept: held), context)
         }
         let now = context.now.monotonic

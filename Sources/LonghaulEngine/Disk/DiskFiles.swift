@@ -78,7 +78,7 @@ package final class DiskFiles: FilePort {
             (
                 fetch.rawValue,
                 {
-                    if let event = sources.look(at: fetch) { parts.report(fetch, event) }
+                    if let event = sources.present(of: fetch) { parts.report(fetch, event) }
                 }
             )
         case .reserve(let fetch, let bytes): (fetch.rawValue, { parts.reserve(fetch, bytes) })

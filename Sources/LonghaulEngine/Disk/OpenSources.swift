@@ -31,7 +31,7 @@ final class OpenSources: Sendable {
     }
 
     /// The file as it is now; `nil` = as for ``verify(_:_:)``.
-    func look(at fetch: FetchID) -> FetchEvent? {
+    func present(of fetch: FetchID) -> FetchEvent? {
         guard let file = sources.withLock({ $0[fetch] })?.file else { return nil }
         return .looked(file.present, hasWriter: file.hasWriter)
     }

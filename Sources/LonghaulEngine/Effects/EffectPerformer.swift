@@ -121,7 +121,6 @@ struct EffectPerformer {
                 options, isElsewhere: isElsewhere, ownConnection: ask.isParallel), target: target,
             end: ask.ask.end, noticeEvery: Limits.checkpointBytes,
             limitRate: entry.machine.rateShare, judge: { ask.verdict($0) })
-        request.isParallel = ask.isParallel
         request.secrets = secrets(of: options, isElsewhere: isElsewhere)
         if let access = options.s3, !isElsewhere {
             request.signing = signing(access.signature, by: options)

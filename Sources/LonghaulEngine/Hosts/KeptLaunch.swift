@@ -166,14 +166,16 @@ struct ContinuedLaunches {
         self.port = port
     }
 
-    /// Reads what their programs have reported; resident ones report in the store.
+    /// Reads what their programs have reported; resident ones report in the store. Taken from each
+    /// launch, so that nothing is kept of programs without a continued task.
     func receive(into launches: inout [LaunchID: KeptLaunch], now: Instant) {
         for (id, launch) in launches {
+            let taken = launch.resident == nil ? port.takeProgress(of: id) : [:]
             guard let task = launch.continued?.identifier else { continue }
             if launch.resident != nil {
                 guard let count = try? writer.store.tasks.reports(of: id) else { continue }
                 launches[id]?.receive(reports: count, now: now)
-            } else if let report = port.takeProgress(of: id)[task] {
+            } else if let report = taken[task] {
                 launches[id]?.receive(report, now: now)
             }
         }

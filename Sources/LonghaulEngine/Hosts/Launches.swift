@@ -274,7 +274,11 @@ struct Launches {
             launch.program.isJob
             ? port.processorSeconds(of: id) ?? 0 : launch.processor.monitor.used
         outcome.processorSeconds = used > 0 ? used : nil
+        let report = launch.continued?.due(now: Instant(nanoseconds: .max))
         try writer.transaction(.durable) { tx in
+            if let report, let run = launch.continued {
+                try tx.carriedTasks.record(report, of: run.identifier, in: id)
+            }
             outcome = try tx.launches.end(
                 id, outcome, wasOurs: !launch.isAdopted, now: now.wall, time)
         }

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import LonghaulCore
 internal import LonghaulPlatform
 internal import LonghaulTransport
@@ -46,7 +45,7 @@ final class TransportPool: WirePort, @unchecked Sendable {
     ) {
         self.configuration = configuration
         self.report = report
-        lanes = min(threadsOfOneFile, Int64(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
+        lanes = Int64(min(threadsOfOneFile, OwnProcess.processors))
     }
 
     func expectRequests() {
@@ -68,11 +67,12 @@ final class TransportPool: WirePort, @unchecked Sendable {
             lane: isSpread(request) ? Int(request.key.serial % lanes) : 0)
     }
 
-    /// Decrypting is most of the work for a range over TLS. A request that yields is steered with
-    /// all others that do, by one thread.
+    /// Decrypting is most of the work for a range over TLS. A download has its own connection only
+    /// beside others of the same file. A request that yields is steered with all others that do,
+    /// by one thread.
     private func isSpread(_ request: SegmentRequest) -> Bool {
-        request.isParallel && !request.isBackground && !request.yields
-            && request.url.beginsIgnoringCase(with: "https:")
+        request.connection.ownConnection && request.upload == nil && !request.isBackground
+            && !request.yields && request.url.beginsIgnoringCase(with: "https:")
     }
 
     private func start(_ requests: [SegmentRequest], for purpose: Purpose) {

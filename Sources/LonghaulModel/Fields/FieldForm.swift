@@ -143,8 +143,11 @@ enum Form {
         if seconds >= 0 { return seconds }
         throw LonghaulError.usage("\(source.name): it is less than 0 seconds")
     }
-    static let seconds = FieldForm(optional: .duration, "duration", FieldValue.seconds) {
-        try OptionText.duration($0, $1.name)
+    /// A duration that `none` takes away.
+    static let optionalDuration = FieldForm<Double?>(
+        .duration, "duration", { $0.map(FieldValue.seconds) ?? FieldValue.unknown }
+    ) { input, source, request in
+        input == .text("none") ? nil : try duration.read(input, source, request)
     }
     static let json = text(.json, "json")
     /// The absolute path of a file.

@@ -339,7 +339,8 @@ extension RequestField {
                 "What to do when the file was changed: fail, restart, or follow what is written",
                 usual: "fail")),
         RequestField(
-            "settle", .upload(\.settle), Form.seconds, [.sending, .restated], label: "Settles",
+            "settle", .upload(\.settle), Form.optionalDuration, [.sending, .restated],
+            label: "Settles",
             option: Option(
                 "settle", .upload,
                 "With --follow: the file is complete when so long no program has written to it",

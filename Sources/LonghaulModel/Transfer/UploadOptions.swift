@@ -128,10 +128,10 @@ public enum SourceChangePolicy: String, Codable, Sendable, CaseIterable {
     /// The upload starts over with the present file.
     case restart
     /// The file is still written, as a recording is: its bytes are sent as they come, until it is
-    /// complete (``UploadOptions/settle``). The length is unknown until then. By the protocols ietf,
-    /// tus and s3; `auto` needs a server that offers ietf or tus. A file that is replaced or that
-    /// shrinks fails with `sourceChanged`. Bytes that were sent and are overwritten later are not
-    /// sent again.
+    /// complete (``UploadOptions/settle``). The length is unknown until then. By the protocols
+    /// ietf, tus and s3; `auto` needs a server that offers ietf or tus. A file that is replaced or
+    /// that shrinks fails with `sourceChanged`. Bytes that were sent and are overwritten later are
+    /// not sent again.
     case follow
 }
 

@@ -23,8 +23,6 @@ package struct SegmentRequest: Sendable {
     package var limitRate: Int64?
     /// Discretionary: marked as such on its way (RFC 8622), on connections apart.
     package var isBackground = false
-    /// Other requests fetch other ranges of the same file at the same time.
-    package var isParallel = false
     /// Takes only what others leave of the line (``YieldControl``), on connections apart.
     package var yields = false
     /// The body that it sends; `nil` = it fetches. The cells then count the bytes that were read to

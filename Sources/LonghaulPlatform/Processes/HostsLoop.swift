@@ -214,9 +214,10 @@ package final class HostsLoop {
         }
         // An adopted process leaves its status to its parent, and to its log.
         let end = log.end
+        let ending = launch.hasExceededMemory ? status : end?.end ?? status
         notice(
             .ended(
-                id, launch.hasExceededMemory ? status : end?.end ?? status, output: log.tail(atMost: keeping),
+                id, ending, output: log.tail(atMost: keeping),
                 processorSeconds: end?.processorSeconds))
     }
 

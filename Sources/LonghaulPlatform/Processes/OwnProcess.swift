@@ -76,6 +76,9 @@ package enum OwnProcess {
         return most < 0 ? .max : most
     }
 
+    /// The number of processors that are online.
+    package static var processors: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+
     /// The largest file that this process may write (`ulimit -f`); `nil` = no limit.
     package static var fileBytesMax: UInt64? {
         var limit = rlimit()

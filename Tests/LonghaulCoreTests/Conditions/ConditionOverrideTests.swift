@@ -46,7 +46,9 @@ import Testing
         let shown = overrides.apply(to: seen)
         #expect(shown.power == Reading(.battery, source: "environment", since: at(9)))
         #expect(shown.battery == seen.battery)
-        #expect(shown.network == Reading(nil, source: "store", since: at(8)))
+        var unnamed = Reading<NetworkState>(nil, source: "store", since: at(8))
+        unnamed.names = NetworkNames(given: nil, connection: nil)
+        #expect(shown.network == unnamed)
         #expect(shown.isIdle == .unknown)
     }
 

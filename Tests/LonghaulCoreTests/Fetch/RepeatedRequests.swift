@@ -117,7 +117,8 @@ struct RepeatedRequests {
             case .reserve: events.append(.reserved)
             case .secure: events.append(.secured)
             case .publish: events.append(.published(path: "/d/f"))
-            case .proceed, .shrink, .stop, .release, .verify, .digest, .fill, .handOut, .close:
+            case .proceed, .shrink, .stop, .release, .verify, .digest, .fill, .handOut, .close,
+                .lookAtSource:
                 break
             }
         }

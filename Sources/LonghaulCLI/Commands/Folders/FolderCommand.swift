@@ -93,7 +93,7 @@ struct FolderAdd: ConsoleCommand {
     var host: String?
 
     @OptionGroup var start: StartOptions
-    @OptionGroup(title: "Upload") var sending: FieldOptions<UploadFields>
+    @OptionGroup(title: "Upload") var sending: FieldOptions<FolderUploadFields>
     @OptionGroup(title: "Request") var access: FieldOptions<AccessFields>
     @OptionGroup(title: "Schedule") var schedule: FieldOptions<FolderScheduleFields>
     @OptionGroup(title: "Transfer") var transfer: FieldOptions<TransferFields>
