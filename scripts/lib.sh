@@ -67,6 +67,13 @@ build_progress() {
 # What Longhaul is built with.
 build_needs=(pkg-config libcurl4-openssl-dev libssl-dev libsqlite3-dev)
 
+# The tests that depend on libcurl, for scripts that bring another one. The heavy ones run by themselves,
+# and no more of the others at once than `scripts/test` has: their bounds would run out.
+libcurl_tests='LonghaulTransportTests|ConnectionTests|ProtocolTests|ProxyTests|YieldTests|MirrorTests|UploadTests'
+heavy_libcurl_tests='YieldTests'
+# The servers that they use.
+libcurl_servers=(nginx openssl curl aria2 strace vsftpd openssh-server procps python3-venv iproute2 ethtool acl)
+
 # A release: Swift's own libraries inside, without what nobody calls; position-independent and with its
 # tables read-only after the start, as Debian hardens programs. Its compiler and libraries are the same
 # as ever.

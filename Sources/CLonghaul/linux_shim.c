@@ -323,28 +323,16 @@ void lh_locale_leave(void *locale) {
     freelocale(locale);
 }
 
-// ThreadSanitizer does not know pthread_clockjoin_np(3): a thread that it joins would never end.
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define join_clock CLOCK_REALTIME
-#define join_until(thread, end) pthread_timedjoin_np(thread, NULL, end)
-#endif
-#endif
-#ifndef join_clock
-#define join_clock CLOCK_MONOTONIC
-#define join_until(thread, end) pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, end)
-#endif
-
 _Bool lh_join_within(pthread_t thread, int milliseconds) {
     struct timespec end;
-    clock_gettime(join_clock, &end);
+    clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_sec += milliseconds / 1000;
     end.tv_nsec += milliseconds % 1000 * 1000000L;
     if (end.tv_nsec >= 1000000000L) {
         end.tv_sec++;
         end.tv_nsec -= 1000000000L;
     }
-    return join_until(thread, &end) == 0;
+    return pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &end) == 0;
 }
 
 void lh_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }

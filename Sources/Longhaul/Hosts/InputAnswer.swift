@@ -20,29 +20,20 @@ struct InputAnswer: Hashable {
         var word: String?
         var url: String?
         var headers: [HeaderFields.Field] = []
-        do {
-            try line.withUnsafeBufferPointer { bytes in
-                var scanner = JSONScanner(bytes)
-                try scanner.object { key, scanner in
-                    if scanner.null() { return }
-                    switch key {
-                    case "transfer": id = try scanner.integer()
-                    case "action": word = try scanner.string()
-                    case "url": url = try scanner.string()
-                    case "headers":
-                        try scanner.object { name, scanner in
-                            headers.append(
-                                HeaderFields.Field(name: name, value: try scanner.string()))
-                        }
-                    default: _ = try scanner.raw()
-                    }
+        let isObject = readObject(line) { key, scanner in
+            if scanner.null() { return }
+            switch key {
+            case "transfer": id = try scanner.integer()
+            case "action": word = try scanner.string()
+            case "url": url = try scanner.string()
+            case "headers":
+                try scanner.object { name, scanner in
+                    headers.append(HeaderFields.Field(name: name, value: try scanner.string()))
                 }
-                try scanner.end()
+            default: _ = try scanner.raw()
             }
-        } catch {
-            return nil
         }
-        guard let id, let word else { return nil }
+        guard isObject, let id, let word else { return nil }
         transfer = TransferID(rawValue: id)
         switch word {
         case "continue": action = .goOn
@@ -62,24 +53,15 @@ struct TaskAnswer: Hashable {
     init?(_ line: [UInt8]) {
         var identifier: String?
         var word: String?
-        do {
-            try line.withUnsafeBufferPointer { bytes in
-                var scanner = JSONScanner(bytes)
-                try scanner.object { key, scanner in
-                    switch key {
-                    case "task": identifier = try scanner.string()
-                    case "result": word = try scanner.string()
-                    default: _ = try scanner.raw()
-                    }
-                }
-                try scanner.end()
+        let isObject = readObject(line) { key, scanner in
+            switch key {
+            case "task": identifier = try scanner.string()
+            case "result": word = try scanner.string()
+            default: _ = try scanner.raw()
             }
-        } catch {
-            return nil
         }
-        guard let identifier, let result = word.flatMap(TaskResult.init(rawValue:)) else {
-            return nil
-        }
+        guard isObject, let identifier, let result = word.flatMap(TaskResult.init(rawValue:))
+        else { return nil }
         self.identifier = identifier
         self.result = result
     }
@@ -94,25 +76,17 @@ struct ProgressAnswer: Hashable {
     init?(_ line: [UInt8]) {
         var identifier: String?
         var report = ProgressReport()
-        do {
-            try line.withUnsafeBufferPointer { bytes in
-                var scanner = JSONScanner(bytes)
-                try scanner.object { key, scanner in
-                    if scanner.null() { return }
-                    switch key {
-                    case "task": identifier = try scanner.string()
-                    case "progress": report.progress = try Self.progress(&scanner)
-                    case "title": report.title = try scanner.string()
-                    case "subtitle": report.subtitle = try scanner.string()
-                    default: _ = try scanner.raw()
-                    }
-                }
-                try scanner.end()
+        let isObject = readObject(line) { key, scanner in
+            if scanner.null() { return }
+            switch key {
+            case "task": identifier = try scanner.string()
+            case "progress": report.progress = try Self.progress(&scanner)
+            case "title": report.title = try scanner.string()
+            case "subtitle": report.subtitle = try scanner.string()
+            default: _ = try scanner.raw()
             }
-        } catch {
-            return nil
         }
-        guard let identifier, report.isValid else { return nil }
+        guard isObject, let identifier, report.isValid else { return nil }
         self.identifier = identifier
         self.report = report
     }
@@ -127,6 +101,23 @@ struct ProgressAnswer: Hashable {
             }
         }
         return progress
+    }
+}
+
+/// Reads the members of the object that is a whole line. `false` = it is none: a host may write any
+/// text.
+private func readObject(
+    _ line: [UInt8], _ field: (String, inout JSONScanner) throws -> Void
+) -> Bool {
+    do {
+        try line.withUnsafeBufferPointer { bytes in
+            var scanner = JSONScanner(bytes)
+            try scanner.object(field)
+            try scanner.end()
+        }
+        return true
+    } catch {
+        return false
     }
 }
 

@@ -30,17 +30,26 @@ public struct BackgroundTasks: Sendable {
         let host = try store.tasks.host(for: request)
         try checkAvailable(host)
         request.host = host.name
+        let mustBegin = request.continued?.strategy == .fail
+        let task = try store.tasks.submit(
+            request, now: now, check: mustBegin ? beginning(request) : nil)
+        WakeChannel.poke(queue.directory)
+        return try TaskReader(queue).record(task)
+    }
+
+    /// A check that throws if the engine would not begin the request now.
+    private func beginning(
+        _ request: TaskRequest
+    ) throws(LonghaulError) -> (StoredTask, TaskFacts) throws -> Void {
         let view = try PlanView(queue)
         let conditions = view.conditions(for: [request.eligibility.eligibility])
-        let task = try store.tasks.submit(request, now: now) { task, facts in
+        return { task, facts in
             let plan = view.plan(facts, conditions)
             if plan.begins(task) { return }
             throw LonghaulError.cannotBegin(
                 task.request.identifier,
                 plan.reasons(of: task, transfers: nil).map(\.reason.rawValue))
         }
-        WakeChannel.poke(queue.directory)
-        return try TaskReader(queue).record(task)
     }
 
     /// All requests that wait or run, by host and identifier.
@@ -56,7 +65,7 @@ public struct BackgroundTasks: Sendable {
 
     /// The continued tasks that run, without their last runs.
     package func runningContinued() throws(LonghaulError) -> [TaskRecord] {
-        try store.tasks.all().filter { $0.kind == .continued && $0.launch != nil }.map { task in
+        try store.tasks.running().filter { $0.kind == .continued }.map { task in
             var record = TaskRecord(
                 request: task.request, state: .running, submittedAt: task.submittedAt,
                 forecast: Forecast(startsAt: task.startedAt, text: "it runs"))
@@ -176,6 +185,11 @@ public struct BackgroundTasks: Sendable {
 }
 
 extension LonghaulError {
+    package static func noSuchTask(_ task: String) -> LonghaulError {
+        LonghaulError(
+            .noSuchTask, "there is no request of the task \(TerminalText.shown(task))")
+    }
+
     /// - Parameter reasons: What the task would wait for; empty = for an engine.
     package static func cannotBegin(_ task: String, _ reasons: [String]) -> LonghaulError {
         let waits = reasons.isEmpty ? "an engine" : reasons.joined(separator: ", ")

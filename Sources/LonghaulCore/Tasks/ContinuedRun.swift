@@ -7,7 +7,7 @@ package struct ContinuedRun: Hashable, Sendable {
     /// When the task is expired if no progress is reported.
     package private(set) var silentUntil: Instant
     /// What is not recorded yet.
-    private var unrecorded: ProgressReport?
+    package private(set) var unrecorded: ProgressReport?
     private var recordedAt: Instant?
     /// The number of reports that a resident process has recorded.
     private var reports: Int

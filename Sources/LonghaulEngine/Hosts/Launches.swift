@@ -245,7 +245,7 @@ struct Launches {
         guard let launch = launches[id] else { return }
         var isKnown = false
         // What the program has just said of the task, its title among it, counts for its notice.
-        let report = launch.continued?.due(now: Instant(nanoseconds: .max))
+        let report = launch.continued?.unrecorded
         try writer.transaction(.durable) { tx in
             if let report { try tx.carriedTasks.record(report, of: task, in: id) }
             isKnown = try tx.carriedTasks.settle(task, of: id, .result(result), now: now.wall, time)
@@ -274,9 +274,8 @@ struct Launches {
             launch.program.isJob
             ? port.processorSeconds(of: id) ?? 0 : launch.processor.monitor.used
         outcome.processorSeconds = used > 0 ? used : nil
-        let report = launch.continued?.due(now: Instant(nanoseconds: .max))
         try writer.transaction(.durable) { tx in
-            if let report, let run = launch.continued {
+            if let run = launch.continued, let report = run.unrecorded {
                 try tx.carriedTasks.record(report, of: run.identifier, in: id)
             }
             outcome = try tx.launches.end(

@@ -23,8 +23,8 @@ final class TransportPool: WirePort, @unchecked Sendable {
         /// The number of the file system's device.
         var device: UInt64
         var isBackground: Bool
-        /// 0, unless ranges of one file are spread.
-        var lane = 0
+        /// The number among the threads that the ranges of one file are spread over; else 0.
+        var thread = 0
     }
 
     private struct Line {
@@ -38,14 +38,14 @@ final class TransportPool: WirePort, @unchecked Sendable {
     private let budget = TransportBudget()
     private var lines: [Line] = []
     private var totalRate: Int64?
-    private let lanes: Int64
+    private let threads: Int64
 
     init(
         configuration: TransportConfiguration, report: @escaping @Sendable ([WireFact]) -> Void
     ) {
         self.configuration = configuration
         self.report = report
-        lanes = Int64(min(threadsOfOneFile, OwnProcess.processors))
+        threads = Int64(min(threadsOfOneFile, OwnProcess.processors))
     }
 
     func expectRequests() {
@@ -64,7 +64,7 @@ final class TransportPool: WirePort, @unchecked Sendable {
     private func purpose(_ request: SegmentRequest) -> Purpose {
         Purpose(
             device: request.target.device, isBackground: request.isBackground,
-            lane: isSpread(request) ? Int(request.key.serial % lanes) : 0)
+            thread: isSpread(request) ? Int(request.key.serial % threads) : 0)
     }
 
     /// Decrypting is most of the work for a range over TLS. A download has its own connection only
@@ -133,7 +133,7 @@ final class TransportPool: WirePort, @unchecked Sendable {
         if let line = lines.first(where: { $0.purpose == purpose }) { return line.transport }
         if lines.isEmpty { return try add(purpose) }
         let alike = lines.filter {
-            $0.purpose.isBackground == purpose.isBackground && $0.purpose.lane == purpose.lane
+            $0.purpose.isBackground == purpose.isBackground && $0.purpose.thread == purpose.thread
         }
         if alike.count < transports, let added = try? add(purpose) { return added }
         let some = alike.isEmpty ? lines : alike

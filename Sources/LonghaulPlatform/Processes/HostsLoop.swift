@@ -208,16 +208,12 @@ package final class HostsLoop {
         // An adopted process is reaped by its parent: its number is free as soon as it has ended.
         if launch.isEnded { launch.process.kill(marks: launch.marks) }
         let reaped = launch.process.reap()
-        let status = launch.hasExceededMemory ? .exceededMemory : reaped
-        guard let log = launch.log else {
-            return notice(.ended(id, status, output: launch.output.text))
-        }
         // An adopted process leaves its status to its parent, and to its log.
-        let end = log.end
-        let ending = launch.hasExceededMemory ? status : end?.end ?? status
+        let end = launch.log?.end
+        let ending = launch.hasExceededMemory ? .exceededMemory : end?.end ?? reaped
         notice(
             .ended(
-                id, ending, output: log.tail(atMost: keeping),
+                id, ending, output: launch.log?.tail(atMost: keeping) ?? launch.output.text,
                 processorSeconds: end?.processorSeconds))
     }
 

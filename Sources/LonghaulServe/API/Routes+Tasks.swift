@@ -37,11 +37,7 @@ extension Router {
 
     private static func find(_ call: RouteCall) throws -> TaskRecord {
         guard let task = try call.queue.queue.tasks.find(call.name(), host: call.text("host"))
-        else {
-            throw LonghaulError(
-                .noSuchTask,
-                "there is no request of the task \(TerminalText.shown(call.name()))")
-        }
+        else { throw LonghaulError.noSuchTask(call.name()) }
         return task
     }
 

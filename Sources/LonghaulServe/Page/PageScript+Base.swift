@@ -25,6 +25,14 @@ let pageBase = #"""
     function button(text, action, more = {}) { return el("button", { type: "button", textContent: text,
         onclick: action, ...more }); }
 
+    /* The view of a list is made anew; a button that has the focus keeps it. */
+    function refill(id, nodes) {
+      const box = $(id),
+        focus = document.activeElement?.dataset?.key;
+      box.replaceChildren(...nodes);
+      if (focus) box.querySelector("[data-key=" + CSS.escape(focus) + "]")?.focus();
+    }
+
     let noteTimer = null;
 
     function say(text, isBad = false) {

@@ -8,14 +8,11 @@ let pageBundles = #"""
     }
 
     function showBundles() {
-      const box = $("bundlelist"),
-        focus = document.activeElement?.dataset?.key;
       const nodes = [el("h2", { style: "" }, "Bundles"), el("p", { className: "soft" },
         "Sets of files from one source, which are whole or an error. They are added on the command line.")];
       if (!bundles.length) nodes.push(el("p", { className: "soft" }, "There are no bundles."));
       for (const bundle of bundles) nodes.push(bundleBox(bundle, settings && settings.readOnly));
-      box.replaceChildren(...nodes);
-      if (focus) box.querySelector("[data-key=" + CSS.escape(focus) + "]")?.focus();
+      refill("bundlelist", nodes);
     }
 
     function bundleProgress(bundle) {

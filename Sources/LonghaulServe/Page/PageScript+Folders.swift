@@ -8,14 +8,11 @@ let pageFolders = #"""
     }
 
     function showFolders() {
-      const box = $("folderlist"),
-        focus = document.activeElement?.dataset?.key;
       const nodes = [el("h2", { style: "" }, "Folders"), el("p", { className: "soft" },
         "What appears there and is complete is uploaded. They are added on the command line.")];
       if (!folders.length) nodes.push(el("p", { className: "soft" }, "There are no watched folders."));
       for (const folder of folders) nodes.push(folderBox(folder, settings && settings.readOnly));
-      box.replaceChildren(...nodes);
-      if (focus) box.querySelector("[data-key=" + CSS.escape(focus) + "]")?.focus();
+      refill("folderlist", nodes);
     }
 
     function folderFiles(folder) {

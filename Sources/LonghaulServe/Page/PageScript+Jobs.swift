@@ -75,10 +75,8 @@ let pageJobs = #"""
     }
 
     function showJobs() {
-      const box = $("joblist"),
-        isFixed = settings && settings.readOnly,
+      const isFixed = settings && settings.readOnly,
         mayEdit = settings && settings.changesJobs;
-      const focus = document.activeElement?.dataset?.key;
       const nodes = [el("div", { className: "buttons" }, el("h2", { style: "" }, "Jobs"), mayEdit ? button(
           "New job…", () => editJob(null), { className: "main" }) : ""),
         el("p", { className: "soft" }, "Commands that run when the machine is right. " + (mayEdit ? "" :
@@ -87,8 +85,7 @@ let pageJobs = #"""
       for (const job of jobs) nodes.push(jobBox(job, isFixed, mayEdit));
       if (tasks.length) nodes.push(el("h2", {}, "Tasks"));
       for (const task of tasks) nodes.push(taskBox(task, isFixed));
-      box.replaceChildren(...nodes);
-      if (focus) box.querySelector("[data-key=" + CSS.escape(focus) + "]")?.focus();
+      refill("joblist", nodes);
     }
 
     /* A continued task: its title, its progress, and a button that stops it. */

@@ -167,8 +167,7 @@ package struct RegisteredJobs {
             let job = try find(name, connection)
             let found = try rows(of: name, connection)
             if let running = found.first(where: { $0.launch != nil }) {
-                return try connection.run(
-                    "UPDATE task SET simulated = 2 WHERE id = ?1", running.id)
+                return try TaskRows(connection).cancelRun(of: running)
             }
             guard let waiting = found.first, job.program.job?.isOnce == true else {
                 throw LonghaulError(

@@ -129,6 +129,11 @@ struct TaskRows: ConnectionRows {
     /// Withdraws a request. The engine ends the run of a continued task; other runs continue.
     func cancel(_ task: StoredTask) throws {
         guard task.kind == .continued, task.launch != nil else { return try delete(task.id) }
+        try cancelRun(of: task)
+    }
+
+    /// Asks the engine to end a run, which counts as no failure.
+    func cancelRun(of task: StoredTask) throws {
         try connection.run("UPDATE task SET simulated = 2 WHERE id = ?1", task.id)
     }
 

@@ -8,11 +8,11 @@ package struct TaskRequests {
     /// that repeats keeps the interval of the one that it replaces.
     ///
     /// - Parameter check: Called with the recorded request and the facts that decide about it. If
-    ///   it throws, nothing is recorded.
+    ///   it throws, nothing is recorded. `nil` = the request may wait.
     /// - Returns: The request with its host.
     package func submit(
         _ request: TaskRequest, now: Timestamp,
-        check: (StoredTask, TaskFacts) throws -> Void = { _, _ in }
+        check: ((StoredTask, TaskFacts) throws -> Void)? = nil
     ) throws(LonghaulError) -> StoredTask {
         try store.write(.durable) { connection in
             let rows = TaskRows(connection)
@@ -35,9 +35,7 @@ package struct TaskRequests {
             var request = request
             request.host = host
             let task = try rows.insert(request, timing, now: now)
-            if request.continued?.strategy == .fail {
-                try check(task, TaskFacts(connection, ofAllHosts: true))
-            }
+            try check?(task, TaskFacts(connection, ofAllHosts: true))
             return task
         }
     }
@@ -108,6 +106,16 @@ package struct TaskRequests {
                      WHERE kind <> 2 AND (?1 IS NULL OR host = ?1) \
                     ORDER BY host, identifier, launch IS NULL
                     """, host, read: TaskColumns.read)
+        }
+    }
+
+    /// The tasks that launches carry, by host and identifier.
+    package func running() throws(LonghaulError) -> [StoredTask] {
+        try store.access {
+            try $0.all(
+                TaskColumns.select + """
+                     WHERE launch IS NOT NULL AND kind <> 2 ORDER BY host, identifier
+                    """, read: TaskColumns.read)
         }
     }
 

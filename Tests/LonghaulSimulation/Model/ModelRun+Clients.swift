@@ -21,7 +21,7 @@ extension ModelRun {
         let new = NewTransfer(
             request: transferRequest(request, url, path), origin: SimWire.origin(of: url),
             destination: path)
-        let admissions = model.admissions(of: request)
+        let outcomes = model.outcomes(of: request)
         let outcome: EnqueueOutcome?
         do {
             outcome = try carryOut(step) { try world.record(new) } ?? nil
@@ -30,7 +30,7 @@ extension ModelRun {
         }
         switch outcome {
         case .recorded(let id, let place):
-            try expect(.recorded, of: request, admissions)
+            try expect(.recorded, of: request, outcomes)
             model.record(request, as: id.rawValue, at: place)
             world.expected[id] = SimTransfer(
                 url: url, destination: place, policy: .fail, isExempt: true)
@@ -39,25 +39,25 @@ extension ModelRun {
             }
             world.expected[id]?.afterAny = request.afterAny
         case .existing(let id, _):
-            try expect(.existing(id.rawValue), of: request, admissions)
+            try expect(.existing(id.rawValue), of: request, outcomes)
             if model.transfers[id.rawValue]?.state == .failed { world.expected[id]?.rearms += 1 }
             model.repeatRequest(request, of: id.rawValue)
             let transfer = try world.store.transfers.find(id, now: world.now.wall)
             world.expected[id]?.after = transfer?.options.after ?? []
             if transfer?.startedAt != nil { world.expected[id]?.hasBegun = true }
-        case .refused: try expect(.refused, of: request, admissions)
+        case .refused: try expect(.refused, of: request, outcomes)
         case .skipped: throw ModelComplaint("a request was skipped")
         case nil: return
         }
     }
 
     private func expect(
-        _ real: QueueModel.Admission, of request: ModelRequest,
-        _ admissions: Set<QueueModel.Admission>
+        _ real: QueueModel.EnqueueOutcome, of request: ModelRequest,
+        _ outcomes: Set<QueueModel.EnqueueOutcome>
     ) throws {
-        if !admissions.contains(real) {
+        if !outcomes.contains(real) {
             throw ModelComplaint(
-                "\(request.text): \(real), and is to be \(admissions.map { "\($0)" }.sorted())")
+                "\(request.text): \(real), and is to be \(outcomes.map { "\($0)" }.sorted())")
         }
     }
 

@@ -225,14 +225,14 @@ struct QueueModel: Sendable {
 
     // MARK: - Enqueue
 
-    enum Admission: Hashable, Sendable {
+    enum EnqueueOutcome: Hashable, Sendable {
         case recorded
         case existing(ID)
         case refused
     }
 
     /// The same request again, a conflict, or a transfer.
-    func admissions(of request: ModelRequest) -> Set<Admission> {
+    func outcomes(of request: ModelRequest) -> Set<EnqueueOutcome> {
         let path = ModelNames.path(request.file)
         let awaited = request.after.map { ids[$0].flatMap { transfers[$0] }?.state }
         let misses = awaited.contains { state in
@@ -264,7 +264,7 @@ struct QueueModel: Sendable {
     /// whether it waits for the same as before is not the model's to say.
     private func repeats(
         _ request: ModelRequest, _ id: ID, _ misses: Bool
-    ) -> Set<Admission> {
+    ) -> Set<EnqueueOutcome> {
         var awaited = Set(request.after.compactMap { ids[$0] })
         var unseen = awaited
         while let next = unseen.popFirst() {

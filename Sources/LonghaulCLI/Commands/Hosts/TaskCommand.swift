@@ -200,8 +200,7 @@ struct TaskName: ParsableArguments {
 
     func find(in queue: TransferQueue) throws(LonghaulError) -> TaskRecord {
         guard let task = try queue.tasks.find(id, host: host) else {
-            throw LonghaulError(
-                .noSuchTask, "there is no request of the task \(TerminalText.shown(id))")
+            throw LonghaulError.noSuchTask(id)
         }
         return task
     }
