@@ -8,6 +8,8 @@ import shutil
 import signal
 import subprocess
 
+from power import PowerDisk
+
 LONGHAUL = os.environ["LONGHAUL_BINARY"]
 MIB = 1 << 20
 COMMAND_SECONDS = 60
@@ -26,6 +28,7 @@ class Case:
         self.scenario, self.options, self.label = scenario, options, label
         self.directory = os.path.join(options.work, f"{scenario.name}-{label}")
         shutil.rmtree(self.directory, ignore_errors=True)
+        self.disk = PowerDisk(options.power, self.directory) if options.power else None
         os.makedirs(self.path("files"))
         self.sums = sums
         self.urls = {
@@ -60,6 +63,29 @@ class Case:
 
     def file(self, name):
         return os.path.join(self.directory, "files", name)
+
+    def failpoint(self, *words):
+        """The program in front of a command whose calls are watched."""
+        power = ["--power", self.disk.outer] if self.disk else []
+        return [self.options.failpoint, *words, *power, "--"]
+
+    def begin(self):
+        """-> the commands of the scenario. What they work with is durable."""
+        commands = self.scenario.commands(self)
+        if self.disk:
+            self.disk.sync()
+        return commands
+
+    def restart(self):
+        """The machine is there again."""
+        if self.disk:
+            self.disk.restart()
+
+    def close(self, keeps=False):
+        if self.disk:
+            self.disk.remove()
+        if not keeps:
+            shutil.rmtree(self.directory)
 
     def run(self, arguments, before=()):
         """Runs one command; what it did belongs to the story. -> (status, output)"""
@@ -147,7 +173,8 @@ class Case:
             total += row["bytesFetched"]
         size = sum(size for size, _ in self.scenario.files.values())
         # Of an upload, a creation whose answer was lost is made anew, and a plain body sent again whole.
-        keeps_all = action in ("kill", "after") and not self.scenario.uploads
+        # A power cut takes the bytes since the last checkpoint.
+        keeps_all = action in ("kill", "after") and not self.scenario.uploads and not self.disk
         bound = size + MIB if keeps_all else 3 * size + MIB
         if not size <= total <= bound:
             raise Broken(f"bytesFetched is {total} for {size}")

@@ -1,17 +1,19 @@
 // Runs a command and meddles with one of its system calls that change something.
 //
-//   failpoint [--at N --call NAME --do kill|after|ERRNO] [--log FILE] -- COMMAND...
+//   failpoint [--at N --call NAME --do kill|after|ERRNO] [--power DIR] [--log FILE] -- COMMAND...
 //
 // The calls of the command, of all its threads and children, are numbered from 1 in the order in
 // which they happen. At number N, or at the first NAME after it (threads do not always take turns in
 // the same way), the whole tree is killed before the call (kill) or right after it (after), or the
-// call is not made and fails with the error number. The log has a line per call:
+// call is not made and fails with the error number. With --power the file system of DIR is shut down
+// just before a kill: nothing reaches its disk any more. The log has a line per call:
 // its number, name and what it works on. A seccomp filter stops the command at these calls only, so
 // that everything else runs at full speed.
 //
 // Exit status: the command's, or 128 + the signal that ended it.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -20,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -65,6 +68,15 @@ static const char *name_of(long number) {
     for (int i = 0; i < call_count; i++)
         if (calls[i].number == number) return calls[i].name;
     return "?";
+}
+
+// FS_IOC_SHUTDOWN of ext4 and others, which older headers do not have.
+static const unsigned long fs_shutdown = _IOR('X', 125, __u32);
+static const __u32 without_flush = 2;
+
+static void end_all(pid_t first, int power) {
+    if (power >= 0 && ioctl(power, fs_shutdown, &without_flush) < 0) die("shutdown");
+    kill(first, SIGKILL);
 }
 
 static int is_local(pid_t pid, const char *socket) {
@@ -115,13 +127,17 @@ int main(int count, char **words) {
     long at = 0;
     const char *action = "", *wanted = "";
     FILE *log = NULL;
+    int power = -1;
     int next = 1;
     for (; next < count && strcmp(words[next], "--") != 0; next += 2) {
         if (next + 1 >= count) return 64;
         if (strcmp(words[next], "--at") == 0) at = atol(words[next + 1]);
         else if (strcmp(words[next], "--do") == 0) action = words[next + 1];
         else if (strcmp(words[next], "--call") == 0) wanted = words[next + 1];
-        else if (strcmp(words[next], "--log") == 0) log = fopen(words[next + 1], "we");
+        else if (strcmp(words[next], "--power") == 0) {
+            power = open(words[next + 1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            if (power < 0) die(words[next + 1]);
+        } else if (strcmp(words[next], "--log") == 0) log = fopen(words[next + 1], "we");
         else return 64;
     }
     if (++next >= count) return 64;
@@ -170,7 +186,7 @@ int main(int count, char **words) {
                 && (!*wanted || strcmp(wanted, name_of(regs.orig_rax)) == 0);
             if (now) at = 0;
             if (now && strcmp(action, "kill") == 0) {
-                kill(first, SIGKILL);
+                end_all(first, power);
                 continue;
             }
             if (now && deadly) {
@@ -186,7 +202,7 @@ int main(int count, char **words) {
             ptrace(PTRACE_CONT, pid, 0, 0);
         } else if (pid == doomed && event == 0) {
             // The call has returned.
-            kill(first, SIGKILL);
+            end_all(first, power);
             doomed = 0;
         } else {
             // New threads begin with a SIGSTOP of the tracer's making; events carry SIGTRAP.

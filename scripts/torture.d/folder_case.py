@@ -17,6 +17,9 @@ class FolderCase(Case):
         # The server has one directory for all cases.
         self.prefix = f"{self.scenario.name}-{self.label}-"
         self.target = f"http://127.0.0.1:{server.port}/plain/"
+        self.runs = 0
+        # Names at the server of those that need not be sent again.
+        self.recorded = {os.path.basename(self.local(name)) for name in self.scenario.files}
         os.makedirs(self.path("in/sub"))
         os.makedirs(self.path("done"))
         for name, (size, _) in self.scenario.files.items():
@@ -63,14 +66,26 @@ class FolderCase(Case):
             raise Broken("the folders cannot be listed")
         return [json.loads(line) for line in output.splitlines()]
 
+    def completed(self):
+        """Names at the server of the files whose transfers have completed."""
+        status, output = self.run(["list", "--all", "--json", "--session", "folder:f", "--state", "completed"])
+        if status != 0:
+            raise Broken("the transfers cannot be listed")
+        return {os.path.basename(json.loads(line)["source"]) for line in output.splitlines()}
+
     def mended(self, printed):
         add, run = self.scenario.commands(self)
         self.look()
+        self.recorded = self.completed()
+        for name in self.sums:
+            if not os.path.exists(self.source(name)) and \
+                    os.path.basename(self.local(name)) not in self.recorded:
+                raise Broken(f"{name} is gone from the folder before its end was recorded")
         if not self.rows():
             if printed:
                 raise Broken("a folder was printed and is not there")
             self.run(add)
-        for _ in range(RUNS_MAX):
+        for self.runs in range(1, RUNS_MAX + 1):
             self.run(run)
             self.look()
             (row,) = rows = self.rows()
@@ -98,15 +113,24 @@ class FolderCase(Case):
             raise Broken("doctor is not content")
 
     def check_requests(self, action):
-        """Each file has come once; a kill costs those that were on the line."""
+        """Each file has come once, and whole; a kill costs those that were on the line."""
+        sizes = {os.path.basename(self.local(name)): size
+                 for name, (size, _) in self.scenario.files.items()}
         whole = {}
         with open(os.path.join(self.stored, "log")) as log:
             for line in log:
                 request = json.loads(line)
                 name = request["path"].rsplit("/", 1)[-1]
+                if name in sizes and request["length"] not in (0, sizes[name]):
+                    raise Broken(f"{name} was sent while it had {request['length']} bytes")
                 if name.startswith(self.prefix) and request["bytes"] == request["length"]:
                     whole[name] = whole.get(name, 0) + 1
         if set(whole) != {os.path.basename(self.local(name)) for name in self.sums}:
             raise Broken(f"the server was sent {sorted(whole)}")
-        if action in ("kill", "after") and any(count > 2 for count in whole.values()):
-            raise Broken(f"sent more than once after one kill: {whole}")
+        if action not in ("kill", "after"):
+            return
+        if self.runs > 1:
+            raise Broken(f"it took {self.runs} runs")
+        for name, count in whole.items():
+            if count > (1 if name in self.recorded else 2):
+                raise Broken(f"{name} was sent {count} times, with {sorted(self.recorded)} recorded")

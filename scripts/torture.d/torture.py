@@ -2,7 +2,8 @@
 
 A scenario is a list of commands. It is run once, undisturbed, to number its calls. Then it is run
 again for each call and each thing that can happen there: killed before it, killed right after it,
-the call fails. After that, plain runs of the engine must bring everything to a right end: the files
+the call fails. With --power everything lies on a disk of its own, and each kill is a power cut: only
+what was flushed to the disk is there when it is mounted again. After that, plain runs of the engine must bring everything to a right end: the files
 by SHA-256, one completed event each, nothing left over, and an error said clearly wherever a
 command did not exit 0.
 """
@@ -23,6 +24,7 @@ import time
 import large_bundle
 from case import LONGHAUL, MIB, RUNS_MAX, Broken, Case, content, sha256
 from folder_case import FolderCase
+from power import SIZES, Unusable
 
 SERVER = os.environ["LONGHAUL_TEST_SERVER"]
 
@@ -189,9 +191,9 @@ def count_calls(scenario, options, port, sums):
     """-> [(number of the command, number of the call, its name, what it works on)]"""
     case = case_of(scenario, options, port, sums, "count")
     calls = []
-    for index, arguments in enumerate(scenario.commands(case)):
+    for index, arguments in enumerate(case.begin()):
         log = case.path(f"calls{index}")
-        status, _ = case.run(arguments, [options.failpoint, "--log", log, "--"])
+        status, _ = case.run(arguments, case.failpoint("--log", log))
         if status != 0:
             raise Broken(f"{scenario.name} does not work undisturbed:\n" + "\n".join(case.story))
         with open(log) as file:
@@ -199,7 +201,7 @@ def count_calls(scenario, options, port, sums):
                 number, name, subject = (line.rstrip("\n").split(" ", 2) + [""])[:3]
                 calls.append((index, int(number), name, subject.replace(case.directory, "")))
     case.check(case.rows(), "kill")
-    shutil.rmtree(case.directory)
+    case.close()
     return calls
 
 
@@ -210,20 +212,22 @@ def torment(scenario, options, port, sums, command, number, action, call):
     do = action if action in ("kill", "after") else str(getattr(errno, action))
     printed = 0
     try:
-        for index, arguments in enumerate(scenario.commands(case)):
+        for index, arguments in enumerate(case.begin()):
             before = []
             if index == command:
-                before = [options.failpoint, "--at", str(number), "--call", call, "--do", do, "--"]
+                before = case.failpoint("--at", str(number), "--call", call, "--do", do)
             status, output = case.run(arguments, before)
             if index == 0:
                 printed = len(output.split())
             if status != 0:
                 break
+        case.restart()
         rows = case.mended(printed)
         case.check(rows, action)
-    except Broken as problem:
+    except (Broken, Unusable) as problem:
+        case.close(keeps=True)
         return f"{problem}\n" + "\n".join("    " + line for part in case.story for line in part.splitlines())
-    shutil.rmtree(case.directory)
+    case.close()
     return None
 
 
@@ -264,7 +268,7 @@ def plan(options, port, sums):
                 bodies += 1
                 if bodies % 5:
                     continue
-            for action in ACTIONS:
+            for action in ["kill", "after"] if options.power else ACTIONS:
                 if action not in options.without and makes_sense(name, subject, action):
                     cases.append((scenario, command, number, action, f"{name} {subject}"))
         print(f"{scenario.name}: {len(calls)} calls: " + ", ".join(
@@ -285,6 +289,8 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--without", action="append", choices=ACTIONS, default=[],
                         help="leave this one out (repeatable)")
+    parser.add_argument("--power", choices=SIZES,
+                        help="each kill is a power cut of a file system of this kind (needs root)")
     parser.add_argument("--every", action="store_true",
                         help="every pwrite64 too, not one in five of them")
     parser.add_argument("--jobs", type=int, default=2)
