@@ -12,6 +12,21 @@ struct FolderHome {
         _ = try home.scratch.directory("files/in")
     }
 
+    /// Such a home whose files and queue are on a disk of its own.
+    static func onDisk() async throws -> (FolderHome, OwnDisk) {
+        let plain = try await FolderHome()
+        let scratch = plain.home.scratch
+        let disk = try OwnDisk(ext4: 64 << 20, at: scratch("files"), in: scratch)
+        _ = try scratch.directory("files/in")
+        let home = plain.home.with(["LONGHAUL_HOME": plain.home.file("state")])
+        return (FolderHome(home: home, server: plain.server), disk)
+    }
+
+    private init(home: LonghaulHome, server: UploadServer) {
+        self.home = home
+        self.server = server
+    }
+
     /// A path in the watched directory.
     func path(_ name: String) -> String { home.file("in/\(name)") }
 

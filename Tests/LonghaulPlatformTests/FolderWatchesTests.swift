@@ -65,6 +65,12 @@ import Testing
         #expect(few.watch(1, scratch.path, "sub")?.contains("more than 1") == true)
     }
 
+    @Test(.enabled(if: OneUsersDisk.isPossible, "skipped: no bindfs"))
+    func whereTheKernelDoesNotTellTheReasonIsGiven() throws {
+        let disk = try OneUsersDisk()
+        #expect(watches.watch(1, disk.path, "")?.contains("does not tell") == true)
+    }
+
     // MARK: - Files that were sent
 
     private func version(_ name: String) throws -> SourceVersion {

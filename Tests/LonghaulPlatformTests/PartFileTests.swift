@@ -239,7 +239,7 @@ import Testing
         #expect(try scratch.names() == [])
         #expect(try #require(directoryNames(disk.path)) == [name])
         // Its daemon would not be told, and all would seem well.
-        #expect(!GroupCommit.syncWhole(part))
+        #expect(!GroupCommit.syncWhole(part.descriptor))
         // Nor are there modes to be given.
         #expect(Publication.publish(part, as: "a", policy: .fail) == .published(name: "a"))
     }

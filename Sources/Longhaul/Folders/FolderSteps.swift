@@ -21,14 +21,15 @@ private let openFileSeconds: Double = 1
 /// all that is known of a file, so a crash costs nothing.
 struct FolderSteps: EngineWork {
     private let queue: TransferQueue
-    private let watches = FolderWatches()
+    private let watches: FolderWatches
     private var known: [Int64: WatchedFolder] = [:]
 
     var descriptor: Int32? { watches.descriptor }
     var hasLastStep: Bool { known.values.contains(where: \.isSending) }
 
-    init(_ queue: TransferQueue) {
+    init(_ queue: TransferQueue, _ watches: FolderWatches = FolderWatches()) {
         self.queue = queue
+        self.watches = watches
     }
 
     mutating func run() throws(LonghaulError) -> Timestamp? {
@@ -37,7 +38,7 @@ struct FolderSteps: EngineWork {
         var news = watches.news()
         var next: Instant?
         var failure: LonghaulError?
-        let now = SystemClock.now()
+        let now = queue.machine.now()
         for folder in folders {
             if known[folder.id]?.isOf(folder) == false { forget(folder.id) }
             var watched: WatchedFolder
@@ -99,7 +100,7 @@ private struct WatchedFolder {
             include: folder.settings.include, exclude: folder.settings.exclude)
         findings = folder.findings
         scansDone = folder.scansDone
-        nextCheck = SystemClock.now().monotonic
+        nextCheck = queue.machine.now().monotonic
         try loadTransfers()
     }
 
@@ -110,7 +111,7 @@ private struct WatchedFolder {
 
     /// Files that are being sent, or could not be.
     private mutating func loadTransfers() throws(LonghaulError) {
-        let now = SystemClock.now().monotonic
+        let now = queue.machine.now().monotonic
         let root = settings.directory + "/"
         let states: Set<TransferState> = [.waiting, .running, .paused, .failed, .cancelled]
         let query = ListQuery(states: states, session: folder.session, limit: .max)
@@ -363,8 +364,7 @@ private struct WatchedFolder {
 
     private mutating func send(_ paths: [String], _ now: Instant) throws(LonghaulError) {
         var validator = RequestValidator()
-        var batch: [(path: String, new: NewTransfer)] = []
-        var old: [TransferID] = []
+        var batch: [(path: String, new: NewTransfer, version: SourceVersion)] = []
         for path in paths {
             do throws(LonghaulError) {
                 guard let file = files[path],
@@ -376,23 +376,30 @@ private struct WatchedFolder {
                     files[path]?.found(version, settlesAt: now + settle)
                     continue
                 }
-                if let outdated = file.outdated { old.append(outdated) }
-                batch.append((path, new))
+                batch.append((path, new, version))
             } catch {
                 if error.code == .storeUnavailable { throw error }
                 refuse(path, error, now)
             }
         }
+        // A power cut could leave an empty file of the same name, which would replace the whole one
+        // at the server.
+        let failures = GroupCommit.makeDurable(
+            sources: batch.map { (self.path(of: $0.path), $0.version) })
+        for (item, failure) in zip(batch, failures) {
+            if let failure { refuse(item.path, failure.longhaulError(), now) }
+        }
+        batch = zip(batch, failures).filter { $1 == nil }.map(\.0)
         // A transfer of the file as it was before has failed, and this one replaces it.
+        let old = batch.compactMap { files[$0.path]?.outdated }
         if !old.isEmpty { _ = try queue.remove(old) }
         if batch.isEmpty { return }
         let outcomes = try queue.store.wants.enqueue(
             batch.map(\.new), now: queue.now, keepGoing: true)
         for (item, outcome) in zip(batch, outcomes) {
-            guard let version = item.new.request.options.upload?.source else { continue }
             switch outcome {
             case .recorded(let id, _), .existing(let id, _):
-                files[item.path]?.sending = FolderFile.Sending(id: id, version: version)
+                files[item.path]?.sending = FolderFile.Sending(id: id, version: item.version)
             case .refused(let error): refuse(item.path, error, now)
             case .skipped: break
             }

@@ -42,7 +42,11 @@ package struct FolderFile: Hashable, Sendable {
 
     /// The file as a look has found it: one that has changed settles again.
     package mutating func found(_ version: SourceVersion, settlesAt: Instant) {
-        if version.isSame(as: self.version), version.inode == self.version.inode { return }
+        if version.isSame(as: self.version), version.inode == self.version.inode {
+            // Each mount may give the file system another number.
+            self.version.device = version.device
+            return
+        }
         self.version = version
         standing = .settling(until: settlesAt)
     }

@@ -1,6 +1,6 @@
 internal import CLonghaul
 internal import Glibc
-internal import LonghaulModel
+package import LonghaulModel
 
 /// Number of files of one file system from which one syncfs replaces one fdatasync per file.
 private let wholeFilesystemFiles = 4
@@ -17,13 +17,39 @@ package enum GroupCommit {
     /// must not be published, and its bytes since the last checkpoint are unknown
     /// (``PartFile/sync()``).
     package static func makeDurable(_ items: [FinishItem]) -> [SystemFailure?] {
-        var answers = [SystemFailure?](repeating: nil, count: items.count)
-        let byDevice = Dictionary(grouping: items.indices) { items[$0].part.identity.device }
-        for group in byDevice.values {
-            if group.count >= wholeFilesystemFiles, syncWhole(items[group[0]].part) {
-                continue
+        let parts = items.map(\.part)
+        return makeDurable(parts.map(\.identity.device)) {
+            syncWhole(parts[$0].descriptor)
+        } sync: { index throws(SystemFailure) in
+            try parts[index].syncContent()
+        }
+    }
+
+    /// The same for files of other programs, with their times. One that cannot be opened has no
+    /// failure.
+    package static func makeDurable(
+        sources: [(path: String, version: SourceVersion)]
+    ) -> [SystemFailure?] {
+        makeDurable(sources.map(\.version.device)) {
+            (try? SourceFile(sources[$0].path)).map { syncWhole($0.descriptor) } ?? false
+        } sync: { index throws(SystemFailure) in
+            try (try? SourceFile(sources[index].path))?.sync()
+        }
+    }
+
+    private static func makeDurable(
+        _ devices: [UInt64], syncWhole: (Int) -> Bool, sync: (Int) throws(SystemFailure) -> Void
+    ) -> [SystemFailure?] {
+        var answers = [SystemFailure?](repeating: nil, count: devices.count)
+        for group in Dictionary(grouping: devices.indices, by: { devices[$0] }).values {
+            if group.count >= wholeFilesystemFiles, syncWhole(group[0]) { continue }
+            for index in group {
+                do throws(SystemFailure) {
+                    try sync(index)
+                } catch {
+                    answers[index] = error
+                }
             }
-            for index in group { answers[index] = sync(items[index].part) }
         }
         return answers
     }
@@ -54,18 +80,7 @@ package enum GroupCommit {
     /// syncfs reports write errors of the whole file system, without naming the file. So after any
     /// error every file is synced on its own: each descriptor still reports its own file's error
     /// once.
-    static func syncWhole(_ part: PartFile) -> Bool {
-        lh_syncfs(part.descriptor) == 0
-    }
-
-    private static func sync(_ part: PartFile) -> SystemFailure? {
-        do {
-            try part.syncContent()
-            return nil
-        } catch {
-            return error
-        }
-    }
+    static func syncWhole(_ descriptor: Int32) -> Bool { lh_syncfs(descriptor) == 0 }
 }
 
 extension DirectoryHandle {

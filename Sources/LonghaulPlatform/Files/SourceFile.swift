@@ -45,6 +45,14 @@ package final class SourceFile: Sendable {
         return SourceVersion(facts)
     }
 
+    /// Its bytes, size and times are durable when the call returns.
+    func sync() throws(SystemFailure) {
+        if uninterrupted({ fsync(descriptor) }) == 0 { return }
+        let failure = SystemFailure.last("fsync", path)
+        // The file system cannot sync this file.
+        if failure.errno != EINVAL, failure.errno != EOPNOTSUPP { throw failure }
+    }
+
     /// A program has the file open for writing, see ``FileInspection/hasWriter(_:)``.
     package var hasWriter: Bool { lh_has_writer(descriptor) == 1 }
 

@@ -108,6 +108,20 @@ import Testing
         #expect(file.standing == .settling(until: Self.later) && file.version == other)
     }
 
+    /// Each mount may give the file system another number.
+    @Test func anotherDeviceIsNoOtherFile() {
+        var file = FolderFile(
+            version: Self.old, standing: .complete, sending: Self.sending(Self.old, isLive: true))
+        var remounted = Self.old
+        remounted.device = 9
+        file.found(remounted, settlesAt: Self.later)
+        #expect(file.standing == .complete && file.outdated == nil)
+        // It is deleted only while it is on that device.
+        #expect(file.version.device == 9)
+        file.ended(.completed, nil)
+        #expect(file.standing == .sent)
+    }
+
     @Test func theFirstRefusalIsShown() {
         let files = ["b": "2", "a": "1"].mapValues {
             FolderFile(

@@ -100,6 +100,41 @@ package final class OwnDisk {
     /// Makes ext4 read-only as after a failure of its disk, even if files are open for writing.
     package func fail() throws { try remount("abort") }
 
+    /// Nothing reaches the disk of ext4 any more, and programs get EIO. What was not flushed to it
+    /// is lost. ``restart()`` follows.
+    package func cutPower() throws {
+        let directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { close(directory) }
+        // FS_IOC_SHUTDOWN without a flush of the journal.
+        let shutdown: UInt = 0x8004_587D
+        var withoutFlush: UInt32 = 2
+        guard ioctl(directory, shutdown, &withoutFlush) == 0 else {
+            throw SystemFailure("shut down \(path)")
+        }
+    }
+
+    /// Mounts it again, as another device than before.
+    package func restart() throws {
+        let before = try device
+        // They take the devices that become free.
+        var spares: [OwnDisk] = []
+        repeat {
+            unmount()
+            spares.append(try OwnDisk(ext4: 8 << 20, at: scratch("spare\(spares.count)")))
+            try mount()
+        } while try device == before
+        for spare in spares { spare.unmount() }
+    }
+
+    /// Its number.
+    package var device: UInt64 {
+        get throws {
+            var facts = stat()
+            guard stat(path, &facts) == 0 else { throw SystemFailure("inspect \(path)") }
+            return UInt64(facts.st_dev)
+        }
+    }
+
     /// Repairs it as an administrator would: e2fsck, then mount.
     package func mend() throws {
         unmount()
