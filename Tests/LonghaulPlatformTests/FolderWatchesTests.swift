@@ -117,6 +117,28 @@ import Testing
         #expect(try scratch.read("done/sub/deep/b") == "b")
     }
 
+    /// A power cut, or a kill, has left both names.
+    @Test func aFileThatIsThereAlreadyIsNotMovedTwice() throws {
+        try scratch.subdirectory("done")
+        try scratch.write("other", to: "done/a")
+        try scratch.write("a", to: "a")
+        #expect(link(scratch.path("a"), scratch.path("done/a (1)")) == 0)
+        let spent = SpentFile(scratch.path("a"), try version("a"))
+        #expect(try spent.move(to: scratch.path("done")) == .done)
+        #expect(!scratch.exists("a") && !scratch.exists("done/a (2)"))
+        #expect(try scratch.read("done/a") == "other" && scratch.read("done/a (1)") == "a")
+    }
+
+    /// The place is the directory itself, by a link: its only name stays.
+    @Test func aFileIsNotDeletedForItsOwnName() throws {
+        try scratch.subdirectory("in")
+        try scratch.write("a", to: "in/a")
+        #expect(symlink("in", scratch.path("done")) == 0)
+        let spent = SpentFile(scratch.path("in/a"), try version("in/a"))
+        #expect(try spent.move(to: scratch.path("done")) == .done)
+        #expect(try scratch.read("in/a (1)") == "a")
+    }
+
     @Test func anotherFileIsNotMoved() throws {
         try scratch.write("a", to: "a")
         let spent = SpentFile(scratch.path("a"), try version("a"))

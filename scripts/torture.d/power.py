@@ -79,13 +79,20 @@ def mount(image, directory):
 def unmount(directory):
     until = time.monotonic() + UMOUNT_SECONDS
     # A process that was killed may use it for a moment.
-    while os.path.ismount(directory):
+    while is_mounted(directory):
         try:
             command("umount", directory)
         except Unusable:
             if time.monotonic() > until:
                 raise
             time.sleep(0.05)
+
+
+def is_mounted(directory):
+    """os.path.ismount() does not know it of a file system that has failed."""
+    directory = os.path.realpath(directory)
+    with open("/proc/self/mounts") as mounts:
+        return any(line.split(" ")[1] == directory for line in mounts)
 
 
 def command(*words):

@@ -10,6 +10,7 @@ command did not exit 0.
 
 import argparse
 import concurrent.futures
+import contextlib
 import errno
 import hashlib
 import json
@@ -225,7 +226,8 @@ def torment(scenario, options, port, sums, command, number, action, call):
         rows = case.mended(printed)
         case.check(rows, action)
     except (Broken, Unusable) as problem:
-        case.close(keeps=True)
+        with contextlib.suppress(Unusable):
+            case.close(keeps=True)
         return f"{problem}\n" + "\n".join("    " + line for part in case.story for line in part.splitlines())
     case.close()
     return None

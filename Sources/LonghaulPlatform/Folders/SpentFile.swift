@@ -39,20 +39,30 @@ package struct SpentFile {
     /// - Parameter directory: Created if missing.
     package func move(to directory: String) throws(SystemFailure) -> Outcome {
         let outcome = standing()
-        guard outcome == .done, let (_, name) = PathParts.split(path),
+        guard outcome == .done, let (parent, name) = PathParts.split(path),
             SourceFile.present(at: path) != nil
         else { return outcome }
         let target = try DirectoryHandle.creating(directory)
         for number in 0...takenNameNumbers {
             let next = number == 0 ? name : FileNaming.numbered(name, number)
-            guard try rename(to: next, in: target) else { continue }
-            let moved = SourceFile.present(at: target.path(of: next))
-            if moved?.inode == version.inode, moved?.device == version.device { return .done }
+            guard try rename(to: next, in: target) else {
+                // After a power cut during its move it may have both names (Btrfs), and after a
+                // kill between link(2) and unlink(2). In one directory they would be the same name.
+                let isElsewhere = try DirectoryHandle(opening: parent).identity != target.identity
+                if isElsewhere, isFile(target.path(of: next)) { return try delete() }
+                continue
+            }
+            if isFile(target.path(of: next)) { return .done }
             // Another file has taken the name meanwhile.
             _ = lh_rename_noreplace(target.descriptor, next, AT_FDCWD, path)
             return .isAnother
         }
         throw SystemFailure(operation: "rename", path: path, errno: EEXIST)
+    }
+
+    private func isFile(_ path: String) -> Bool {
+        let found = SourceFile.present(at: path)
+        return found?.inode == version.inode && found?.device == version.device
     }
 
     /// `done` = it is the file, or is gone.
