@@ -7,7 +7,8 @@ GET /closed        401
 
 The events are the lines of the file `events` in DIRECTORY: JSON {"id", "event", "data"}. Words of
 the file `mode`: `cut` ends a connection after each event, `repeat` also sends the event that a
-client names. Each request is a line of the file `log`.
+client names, `all` sends all to a client that names none, `bare` sends nothing before the first
+event, `mute` gives no answer. Each request is a line of the file `log`.
 """
 
 import http.server
@@ -52,6 +53,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         }
         with lock, open(os.path.join(directory, "log"), "a") as file:
             file.write(json.dumps(entry) + "\n")
+        if "mute" in text("mode"):
+            self.close_connection = True
+            while "mute" in text("mode"):
+                time.sleep(0.02)
+            return
         if url.path == "/closed":
             return self.whole(401, "text/plain", b"no")
         if url.path == "/page":
@@ -73,14 +79,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.close_connection = True
         known = events()
-        sent = len(known)
+        sent = 0 if "all" in text("mode") else len(known)
         if last is not None:
             places = [n for n, event in enumerate(known) if event.get("id") == last]
             sent = places[0] + 1 if places else 0
             if places and "repeat" in text("mode"):
                 sent = places[0]
         try:
-            if is_topic:
+            if "bare" in text("mode"):
+                pass
+            elif is_topic:
                 self.line({"id": "o", "event": "open", "topic": topic})
             else:
                 self.wfile.write(b": hello\nretry: 100\n\n")

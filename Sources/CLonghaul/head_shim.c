@@ -225,6 +225,10 @@ size_t lh_flow_header(char *data, size_t size, size_t count, void *opaque) {
         return 0;
     if (length <= 2 && data[length - 1] == '\n' && (length == 1 || data[0] == '\r')) {
         flow->head_complete = flow->head_status >= 200;
+        if (flow->head_complete && flow->notices_head) {
+            flow->noticed = 1;
+            flow->turn->notices++;
+        }
         if ((flow->head_status == 104 || flow->head_status == 417) && flow->interim) {
             flow->interim(flow->owner);
             if (flow->outcome != LH_FLOW_FINE)

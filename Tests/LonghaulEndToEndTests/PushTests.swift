@@ -160,6 +160,43 @@ import Testing
         _ = try await daemon.wait()
     }
 
+    /// While the server is silent the threads of the stream sleep. A request of a transfer checks
+    /// its address every three seconds: four times in this test.
+    @Test func aSilentStreamWakesNoThread() async throws {
+        let server = try await PushServer.start()
+        try await subscribe(server.url("events"))
+        let daemon = try hosts.home.start("daemon")
+        try await eventually("it is connected") { try await isConnected() }
+        // What follows the connection is done when two looks agree.
+        var before = try wakeUps(of: daemon.pid)
+        try await eventually("nothing is to be done") {
+            try await Task.sleep(for: .seconds(1))
+            let now = try wakeUps(of: daemon.pid)
+            defer { before = now }
+            return now == before
+        }
+        try await Task.sleep(for: .seconds(13))
+        // libcurl has a timer for the time in which the connection was to be made.
+        #expect(try wakeUps(of: daemon.pid) - before < 4)
+        daemon.send(SIGTERM)
+        #expect(try await daemon.wait().status == 0)
+    }
+
+    /// How often the threads of streams and transports have slept.
+    private func wakeUps(of pid: pid_t) throws -> Int {
+        let tasks = "/proc/\(pid)/task"
+        let names = try FileManager.default.contentsOfDirectory(atPath: tasks)
+        return try names.reduce(0) { sum, task in
+            let text = try String(contentsOfFile: "\(tasks)/\(task)/status", encoding: .utf8)
+            guard text.contains("Name:\tlonghaul-push") || text.contains("Name:\tlonghaul-wire")
+            else { return sum }
+            let line = text.split(separator: "\n").first {
+                $0.hasPrefix("voluntary_ctxt_switches:")
+            }
+            return sum + (line?.split(separator: "\t").last.flatMap { Int($0) } ?? 0)
+        }
+    }
+
     @Test func wrongInputIsRefused() async throws {
         try await hosts.add(body: "exit 0")
         let subscribe = ["host", "subscribe"]

@@ -117,6 +117,7 @@ typedef struct lh_flow {
     int64_t notice_every;  // 0 = never
     int64_t notice_at;
     int noticed;
+    int notices_head;  // so is the end of the head: the body may begin minutes later
     int rate_paused;
     lh_bucket bucket;
     int64_t rests_until;  // monotonic nanoseconds; paused until then after a slow write; 0 = not

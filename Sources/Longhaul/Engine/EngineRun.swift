@@ -113,7 +113,7 @@ public final class EngineRun: Sendable {
         // The next look at the queue may end the engine: it has to see that scans are due.
         try? queue.store.folders.askForScans()
         let threads = workThreads
-        let pushes = PushThread(queue.directory)
+        let pushes = PushThread(queue.directory, silenceSeconds: options.pushSilenceSeconds)
         defer {
             for thread in threads { thread.stop() }
             pushes.stop()
@@ -123,9 +123,9 @@ public final class EngineRun: Sendable {
         }
         return try loop.run(
             holding: lock, conditions: ConditionsSource(queue), hosts: HostLauncher(queue)
-        ) { [queue] in
+        ) { [queue] networkChanges in
             for thread in threads { thread.startIfNeeded(queue) }
-            pushes.turn(queue)
+            pushes.turn(queue, networkChanges: networkChanges)
         }
     }
 

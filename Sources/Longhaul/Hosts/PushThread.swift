@@ -16,27 +16,33 @@ private let pushReportsMost = 1000
 final class PushThread: Sendable {
     private enum Input: Sendable {
         /// The engine has had a turn: subscriptions or the network may have changed.
-        case turn
+        case turn(networkChanges: Int)
         case facts([WireFact])
         case stop
     }
 
     private let directory: String
+    private let silenceSeconds: Double
     private let inputs = Mailbox<Input>()
     private let gone = Mailbox<Void>()
     private let state = Mutex((isStarted: false, isStopped: false))
 
-    init(_ directory: String) {
+    init(_ directory: String, silenceSeconds: Double) {
         self.directory = directory
+        self.silenceSeconds = silenceSeconds
     }
 
     /// Starts the thread if there is a subscription, and has it look at the store. From any thread;
     /// returns at once.
-    func turn(_ queue: TransferQueue) {
+    ///
+    /// - Parameter networkChanges: The number of changes to another network so far.
+    func turn(_ queue: TransferQueue, networkChanges: Int) {
         let (isStarted, isStopped) = state.withLock { $0 }
         if isStopped { return }
-        if isStarted { return inputs.put([.turn]) }
+        let turn = Input.turn(networkChanges: networkChanges)
+        if isStarted { return inputs.put([turn]) }
         guard (try? queue.store.subscriptions.isEmpty()) == false else { return }
+        inputs.put([turn])
         state.withLock { $0.isStarted = true }
         if !DetachedThread.begin(name: "longhaul-push", work) {
             state.withLock { $0.isStarted = false }
@@ -56,7 +62,7 @@ final class PushThread: Sendable {
     @Sendable private func work() {
         defer { gone.put([()]) }
         let inputs = inputs
-        let wire = PushWire { inputs.put([.facts($0)]) }
+        let wire = PushWire(silenceSeconds: silenceSeconds) { inputs.put([.facts($0)]) }
         defer { wire.shutdown() }
         guard let queue = opened() else { return }
         var pushes = Pushes(queue, wire)
@@ -67,7 +73,7 @@ final class PushThread: Sendable {
             var facts: [WireFact] = []
             for input in news {
                 switch input {
-                case .turn: break
+                case .turn(let networkChanges): pushes.follow(networkChanges)
                 case .facts(let more): facts += more
                 case .stop: return
                 }
@@ -101,6 +107,7 @@ private struct Pushes {
     let wire: PushWire
     private var random = SystemRandom()
     private var isFirst = true
+    private var networkChanges: Int?
     /// Reports that are not recorded yet.
     private var waiting: [PushWire.Report] = []
     private var wanted: [PushSubscription.ID: PushSubscription] = [:]
@@ -160,6 +167,12 @@ private struct Pushes {
         var json = JSONText()
         json.value(text)
         return json.text
+    }
+
+    /// After a change of network a connection may be dead without an error.
+    mutating func follow(_ networkChanges: Int) {
+        if let known = self.networkChanges, known != networkChanges { wire.networkHasChanged() }
+        self.networkChanges = networkChanges
     }
 
     /// Opens and closes connections; returns when to look again.

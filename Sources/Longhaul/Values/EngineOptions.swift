@@ -48,6 +48,8 @@ public struct EngineOptions: Sendable {
     /// up the lease, and executes the program installed now, with the same arguments and process
     /// id; `false` = the engine continues. `nil` = the signal is not caught.
     package var onHandOver: (@Sendable () -> Bool)?
+    /// A stream of pushes that sends nothing for this long is connected again.
+    package var pushSilenceSeconds = Limits.pushSilenceSeconds
     /// Time for an engine to leave: half a minute.
     public static let leavingSeconds: Double = Limits.leavingSeconds
     /// Limits of concurrency and rate. Default: without a bound on the rate.

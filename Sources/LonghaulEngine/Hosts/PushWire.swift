@@ -2,10 +2,6 @@ package import LonghaulCore
 internal import LonghaulPlatform
 internal import LonghaulTransport
 
-/// Silence after which a stream counts as broken. Servers send a sign of life more often; the
-/// kernel notices a dead connection by itself.
-private let pushSilenceSeconds: Double = 300
-
 /// The connections to streams, on libcurl as all others. Used by one thread; facts come from the
 /// transport's.
 package final class PushWire {
@@ -26,14 +22,18 @@ package final class PushWire {
     }
 
     private let facts: @Sendable ([WireFact]) -> Void
+    private let silenceSeconds: Double
     private var transport: Transport?
     private var connections: [SegmentKey: Connection] = [:]
     /// The descriptor of a request stays open until it has ended.
     private var closing: [SegmentKey: StreamBuffer] = [:]
     private var lastSerial: Int64 = 0
 
-    /// - Parameter facts: Called on the transport's thread, to be handed to ``reports(of:)``.
-    package init(facts: @escaping @Sendable ([WireFact]) -> Void) {
+    /// - Parameters:
+    ///   - silenceSeconds: A stream that sends nothing for this long is ended as stalled.
+    ///   - facts: Called on the transport's thread, to be handed to ``reports(of:)``.
+    package init(silenceSeconds: Double, facts: @escaping @Sendable ([WireFact]) -> Void) {
+        self.silenceSeconds = silenceSeconds
         self.facts = facts
     }
 
@@ -77,7 +77,8 @@ package final class PushWire {
     ) -> SegmentRequest {
         let (url, headers) = PushStream.request(of: subscription)
         var settings = ConnectionSettings()
-        settings.stallTimeout = pushSilenceSeconds
+        settings.stallTimeout = silenceSeconds
+        settings.expectsSilence = true
         settings.ownConnection = true
         var request = SegmentRequest(
             key: key, url: url, headers: headers, connection: settings,
@@ -98,6 +99,12 @@ package final class PushWire {
         let keys = connections.filter { ids.contains($0.value.subscription.id) }.map(\.key)
         transport?.stop(keys)
         for key in keys { closing[key] = connections.removeValue(forKey: key)?.buffer }
+    }
+
+    /// The network has changed: a connection that is silent for three seconds ends. The next one
+    /// resumes after its last event.
+    package func networkHasChanged() {
+        transport?.leaveConnections(suspecting: Array(connections.keys))
     }
 
     /// The meaning of facts, in order.

@@ -61,10 +61,11 @@ package final class EngineLoop: Sendable {
     /// Runs on the calling thread until a stop condition holds. `lock` is held for all of it.
     ///
     /// - Parameter onNews: Called, on the engine's thread, after the first turn and after each one
-    ///   before which another connection may have changed the store, or conditions have changed.
+    ///   before which another connection may have changed the store, or conditions have changed;
+    ///   with the number of times that the network has changed.
     package func run(
         holding lock: EngineLock, conditions: any ConditionsPort,
-        hosts: any HostPort = NoHosts(), onNews: @escaping @Sendable () -> Void = {}
+        hosts: any HostPort = NoHosts(), onNews: @escaping @Sendable (Int) -> Void = { _ in }
     ) throws(LonghaulError) -> EngineReport {
         let started = SystemClock.now()
         try store.keepTemporariesInMemory()
@@ -206,7 +207,7 @@ package final class EngineLoop: Sendable {
 
     private func turns(
         of engine: Engine, since started: Moment, _ conditions: any ConditionsPort,
-        _ onNews: () -> Void, _ life: inout EngineLife
+        _ onNews: (Int) -> Void, _ life: inout EngineLife
     ) throws(LonghaulError) -> EngineReport.StoppedBy {
         var watch = StopCheck(stopConditions: stopConditions, started: started.monotonic)
         var version = try store.dataVersion()
@@ -228,7 +229,7 @@ package final class EngineLoop: Sendable {
             }
             journal?.turn(inputs.count, active: engine.activeCount)
             let outcome = try engine.turn(inputs, now: now)
-            if inputs.contains(where: \.isNews) { onNews() }
+            if inputs.contains(where: \.isNews) { onNews(engine.machine.networkChanges) }
             times?.addTurn(of: SystemClock.now().monotonic - now.monotonic)
             WriterYield.leave(after: outcome, begun: now)
             if outcome.interest != watched {

@@ -6,6 +6,8 @@ struct MachineConditions {
     let time: LocalTime
     /// The conditions that are watched: of others nothing is known.
     private(set) var watching: ConditionNeeds
+    /// The number of changes to another network.
+    private(set) var networkChanges = 0
     private var networkSettlesAt: Instant?
 
     init(time: LocalTime, watching: ConditionNeeds) {
@@ -31,6 +33,7 @@ struct MachineConditions {
         let isOfOneKind = new.network.value == conditions.network.value
         change.isAnotherNetwork = new.network.isAnother(than: conditions.network)
         conditions = new
+        if change.isAnotherNetwork { networkChanges += 1 }
         guard change.isAnotherNetwork, new.network.value != .offline else { return change }
         // A link that comes and goes beside one that stays must not hold everything back.
         let isSettling = networkSettlesAt.map { $0 > now.monotonic } ?? false

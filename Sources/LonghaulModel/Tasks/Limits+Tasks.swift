@@ -42,6 +42,9 @@ extension Limits {
     package static let wakeUpsAtOnce = 4
     /// …and afterwards one in this time.
     package static let wakeUpIntervalSeconds: Double = 1200
+    /// A stream that sends nothing for this long counts as broken. Servers send a sign of life more
+    /// often; the kernel notices a dead connection by itself.
+    package static let pushSilenceSeconds: Double = 300
     /// A stream that was refused is asked for again after this time.
     package static let pushRefusedSeconds: Double = 3600
     /// Urgent wake-ups in a row that were not handled, after which a host loses urgency…

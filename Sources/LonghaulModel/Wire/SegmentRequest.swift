@@ -92,6 +92,10 @@ package struct ConnectionSettings: Hashable, Sendable {
     /// Do not share a connection: parallel segments are to be parallel on the wire, over HTTP/2
     /// too.
     package var ownConnection = false
+    /// The server may say nothing until the stall timeout, not even after the head, which is judged
+    /// without a body byte. The thread sleeps meanwhile: whether the local address is still there
+    /// is checked only after a change of network.
+    package var expectsSilence = false
 
     package init() {}
 }

@@ -117,6 +117,11 @@ extension TransportLoop {
 
     /// When it becomes silent, or when to check again because it still is.
     private func nextLook(at handle: EasyHandle) -> Int64 {
+        if handle.running?.request.connection.expectsSilence == true,
+            handle.running?.hop.isSuspect == false
+        {
+            return .max
+        }
         let since = isSilent(handle) ? turn.pointee.now : handle.flow.touched
         return since + Limits.silenceNanoseconds
     }

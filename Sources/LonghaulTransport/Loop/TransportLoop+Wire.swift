@@ -180,7 +180,20 @@ extension TransportLoop {
     func reportProgress() {
         guard turn.pointee.notices > 0 else { return }
         turn.pointee.notices = 0
-        for handle in handles.active { reportProgress(of: handle) }
+        for handle in handles.active {
+            judgeBeforeBody(handle)
+            reportProgress(of: handle)
+        }
+    }
+
+    /// Judges a head whose body may begin minutes later.
+    private func judgeBeforeBody(_ handle: EasyHandle) {
+        guard handle.request?.connection.expectsSilence == true, handle.flow.hasFinalHead else {
+            return
+        }
+        handle.judge()
+        // The hop is requested once more, and no byte may come that would end it.
+        if handle.flow.pointer.pointee.outcome != 0 { complete(handle, CURLE_WRITE_ERROR) }
     }
 
     private func reportProgress(of handle: EasyHandle) {

@@ -114,6 +114,7 @@ final class TransportLoop {
             case .leaveConnections(let keys):
                 staleConnections.markAll(now: turn.pointee.now)
                 for key in keys { handles[key]?.running?.hop.isSuspect = true }
+                nextChecks.stall = turn.pointee.now
             case .totalRate(let rate):
                 setTotalRate(rate)
             case .rate(let key, let rate):

@@ -8,7 +8,7 @@ private let fileTimeSeconds: Int64 = 253_402_300_799
 /// more.
 extension EasyHandle {
     /// Reports the head and applies its verdict to the body. Called by the sink at the first body
-    /// byte, and by the loop for answers that ended without one.
+    /// byte, and by the loop for answers that ended without one or whose body may begin late.
     ///
     /// - Parameter isCutOff: The body broke off before its first byte. A `hold` is then ignored:
     ///   stored bytes are not given up for a head alone.

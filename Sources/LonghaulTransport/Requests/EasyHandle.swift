@@ -167,6 +167,7 @@ final class EasyHandle {
         flow.pointee.fd = request.target.descriptor
         flow.pointee.notice_every = request.noticeEvery
         flow.pointee.notice_at = request.noticeEvery
+        flow.pointee.notices_head = request.connection.expectsSilence ? 1 : 0
         flow.pointee.touched = turn.pointee.now
         applyRate()
         guard let cell = UnsafeMutablePointer<UInt64>(bitPattern: request.target.cell) else {

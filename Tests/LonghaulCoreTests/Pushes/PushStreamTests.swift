@@ -125,12 +125,14 @@ import Testing
         #expect(request.url == wanted && request.headers["Last-Event-ID"] == field)
     }
 
-    private func head(_ status: Int, _ type: String?, _ url: String = "https://a/x") -> ResponseHead
-    {
+    private func head(
+        _ status: Int, _ type: String?, _ url: String = "https://a/x",
+        receivedAt: Timestamp = PushStreamTests.now
+    ) -> ResponseHead {
         var headers = HeaderFields()
         headers["Content-Type"] = type
         return ResponseHead(
-            status: status, headers: headers, effectiveURL: url, receivedAt: Self.now)
+            status: status, headers: headers, effectiveURL: url, receivedAt: receivedAt)
     }
 
     @Test func answers() {
@@ -195,6 +197,21 @@ import Testing
         _ = stream.receive(Array("data: x\n\n".utf8))
         let lived = after(nil, stream, failures: 9)
         #expect(lived.failures == 0 && lived.error == nil && lived.retryAt - Self.now == 60)
+        // Minutes without a byte are no failure of a stream that has brought something, or has
+        // lived.
+        let stalled = FailureTable.classify(.stalled)
+        let silent = after(stalled, stream, failures: 9)
+        #expect(silent.failures == 0 && silent.error == nil && silent.retryAt - Self.now == 60)
+        let old = try #require(
+            PushStream(
+                head(200, "text/event-stream", receivedAt: Self.now + -Limits.pushSilenceSeconds),
+                of: subscription("https://a/x")))
+        #expect(after(stalled, old).failures == 0 && after(stalled, old).error == nil)
+        let young = try #require(
+            PushStream(head(200, "text/event-stream"), of: subscription("https://a/x")))
+        #expect(after(stalled, young, failures: 2).failures == 3)
+        let mute = after(stalled, nil, failures: 2)
+        #expect(mute.failures == 3 && mute.error?.code == .timedOut && mute.retryAt > Self.now)
         let busy = after(FailureTable.classify(status: 503, retryAfter: 120), nil, failures: 3)
         #expect(busy.failures == 4 && busy.retryAt - Self.now >= 120)
         let refused = after(PushStream.failure(head(404, nil)), nil)
