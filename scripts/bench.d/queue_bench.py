@@ -10,7 +10,7 @@ import sys
 import time
 
 from measure import mark, median, rounds, run, table
-from servers import FirstRequest
+from servers import FirstRequest, SilentStream
 
 
 def peak_mib(pid):
@@ -108,10 +108,24 @@ class Queue:
         mark("longhaul status", wall["longhaul status"] * 1000, 10, " ms")
 
     def idle(self):
-        """A daemon that waits for a transfer hours away."""
+        """A daemon that waits: for a transfer hours away, and for the events of a stream."""
         files = self.bench.fresh()
         environment = self.bench.environment()
         run(self.longhaul("enqueue", "--no-start", "--earliest", "+9h", "http://127.0.0.1:1/"), files, environment)
+        mark("peak memory", self.rest("An engine that waits", files, environment), 25, " MiB")
+        stream = SilentStream()
+        # A machine without a system bus looks for one again and again.
+        run(self.longhaul("conditions", "--set", "network=unmetered"), files, environment)
+        run(self.longhaul("host", "add", "bench", "--", "/bin/true"), files, environment)
+        run(self.longhaul("host", "subscribe", "bench", stream.url, "--no-start"), files, environment)
+        memory = self.rest("An engine with a subscription to a silent stream", files, environment)
+        print(f"    peak memory, with libcurl: {memory:.1f} MiB")
+        if stream.connections.qsize() != 1:
+            raise SystemExit(f"{stream.connections.qsize()} connections to the stream")
+        shutil.rmtree(self.bench.target)
+
+    def rest(self, title, files, environment):
+        """-> peak memory"""
         process = subprocess.Popen(self.longhaul("daemon"), env=environment, cwd=files,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(3)
@@ -127,7 +141,6 @@ class Queue:
         process.wait()
         with open(log) as file:
             calls = [line for line in file if "resumed" not in line and "restart_syscall" not in line]
-        print(f"\nAn engine that waits, {seconds} s")
+        print(f"\n{title}, {seconds} s")
         mark("system calls in a minute", len(calls) * 60 / seconds, 60)
-        mark("peak memory", memory, 25, " MiB")
-        shutil.rmtree(self.bench.target)
+        return memory

@@ -33,6 +33,23 @@ class FirstRequest:
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nfour")
 
 
+class SilentStream:
+    """Streams of events in which nothing happens."""
+
+    def __init__(self):
+        self.connections = queue.Queue()
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}/events"
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            connection, _ = self.socket.accept()
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: hello\n\n")
+            self.connections.put(connection)
+
+
 class Nginx:
     def __init__(self, directory, memory):
         # Uploads are moved within it from the file that they were received into.
