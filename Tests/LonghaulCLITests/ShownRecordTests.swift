@@ -191,9 +191,10 @@ import Testing
             createdAt: now, state: .blocked(.missing), obstacle: .missing, failures: 2,
             nextLaunch: now + 5, launches: [launch], urgencyLostUntil: now + 60,
             hasToken: true, subscriptions: subscriptions, wakeUps: [wakeUp, dropped])
+        var notifying = HostSettings(argv: ["/bin/i"], eventBudget: 5, maxMemory: 1 << 30)
+        notifying.notifies = true
         let idle = HostRecord(
-            name: "i", settings: HostSettings(argv: ["/bin/i"], eventBudget: 5, maxMemory: 1 << 30),
-            createdAt: now,
+            name: "i", settings: notifying, createdAt: now,
             state: .idle, failures: 0, launches: [])
         return [host, idle]
     }

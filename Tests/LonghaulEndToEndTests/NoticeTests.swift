@@ -4,37 +4,12 @@ import Testing
 
 /// Notices to the user, with the built command.
 @Suite(.timeLimit(.minutes(10))) struct NoticeTests {
-    private let home: LonghaulHome
+    private let noticed: NoticeHome
+    private var home: LonghaulHome { noticed.home }
+    private var notices: [[String]] { noticed.notices }
 
     init() throws {
-        let home = try LonghaulHome()
-        // One line for each notice. The texts of servers are in the environment alone.
-        let script = try home.scratch.write(
-            """
-            #!/bin/sh
-            [ -e "$(dirname "$0")/wait" ] && exec sleep 60
-            printf '%s|' "$LONGHAUL_EVENT" "$LONGHAUL_ID" "$LONGHAUL_NAME" "$LONGHAUL_STATE" \\
-                "$LONGHAUL_PATH" "$LONGHAUL_URL" "$LONGHAUL_BYTES" "$LONGHAUL_ERROR" "$*" \\
-                >> "$(dirname "$0")/notices"
-            echo >> "$(dirname "$0")/notices"
-
-            """, to: "notice")
-        #expect(chmod(script, 0o755) == 0)
-        try home.scratch.write(
-            #"{"notify": {"command": ["\#(script)", "$(touch x)"]}}"#,
-            to: "config.json")
-        self.home = home.with([
-            "LONGHAUL_CONFIG": home.scratch("config.json"),
-            "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere/bus",
-        ])
-    }
-
-    /// The fields of each notice.
-    private var notices: [[String]] {
-        let text = try? String(contentsOfFile: home.scratch("notices"), encoding: .utf8)
-        return (text ?? "").split(separator: "\n").map {
-            $0.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
-        }
+        noticed = try NoticeHome()
     }
 
     @Test func oneTransferHasOne() async throws {
@@ -111,17 +86,15 @@ import Testing
     /// The notice is the last thing that is recorded: a kill before repeats it.
     @Test func aNoticeSurvivesAKill() async throws {
         try await LoopbackServer.run { server in
-            try home.scratch.write("", to: "wait")
+            try noticed.hold()
             _ = try await home.run(
                 "enqueue", "--notify", "--no-start", "-o", home.file("a"), server.url("a?size=1K"))
             let engine = try home.start("daemon")
-            try await eventually("it completes") {
-                try await home.run("show", "1", "--json").rows[0]["state"] == "completed"
-            }
+            try await eventually("its notice is being delivered") { noticed.isHeld }
             engine.send(SIGKILL)
             _ = try await engine.wait()
             #expect(notices.isEmpty)
-            try FileManager.default.removeItem(atPath: home.scratch("wait"))
+            try noticed.deliver()
             _ = try await home.run("run")
             #expect(notices.map(\.[0]) == ["completed"])
         }

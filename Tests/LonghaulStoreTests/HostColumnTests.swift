@@ -20,12 +20,13 @@ import Testing
                 "name": "'n1'", "argv": quoted(["a2"]), "permitted": quoted(["p3"]),
                 "eventBudget": "4.5", "taskBudget": "5.5", "created": "6", "failures": "7",
                 "retryAt": "8", "urgencyLostUntil": "9", "wakeUpsFullAt": "10", "token": "'t11'",
-                "maxMemory": "12",
+                "maxMemory": "12", "notify": "1",
             ])
         let host = try #require(try scratch.store.hosts.find("n1"))
         #expect(host.name == "n1" && host.failures == 7)
-        let settings = HostSettings(
+        var settings = HostSettings(
             argv: ["a2"], permitted: ["p3"], eventBudget: 4.5, taskBudget: 5.5, maxMemory: 12)
+        settings.notifies = true
         #expect(host.program == .host(settings))
         #expect(milliseconds(host.created, host.retryAt, host.urgencyLostUntil) == [6, 8, 9])
         #expect(host.wakeUpBudget.fullAt?.milliseconds == 10 && host.hasToken)

@@ -28,6 +28,11 @@ struct TestHost {
                 throw error
             }
         }
+        host.backgroundTask(.processing("active")) { _ in
+            try? await withBackgroundActivity("save document", budget: 0.1) {
+                try await Task.sleep(for: .seconds(600))
+            }
+        }
         host.backgroundTask(.processing("careful")) { task in
             say("careful begins")
             for await reason in task.shouldDefer {

@@ -32,6 +32,26 @@ import Testing
         #expect(await refusal(of: configuration) != nil)
     }
 
+    /// A program that says nothing of notices leaves the setting to its user.
+    @Test func aHostAsksForNotices() async throws {
+        let home = try SessionHome()
+        let queue = try TransferQueue(directory: home.store)
+        var configuration = home.configuration(.external)
+        let hosts: [(HostProgram, Bool)] = [
+            (HostProgram(identifier: "h", command: ["/bin/true"]), false),
+            (HostProgram(identifier: "h", command: ["/bin/true"], notifies: true), true),
+            (HostProgram(identifier: "h", command: ["/bin/true"]), true),
+            (HostProgram(identifier: "h", command: ["/bin/true"], notifies: false), false),
+        ]
+        for (host, notifies) in hosts {
+            configuration.host = host
+            let session = try await BackgroundSession(
+                identifier: "com.example.test", configuration: configuration)
+            try await session.invalidate()
+            #expect(try queue.host("h")?.settings.notifies == notifies)
+        }
+    }
+
     /// Two copies of a program would take turns at being started: it is told.
     @Test func anotherCommandOfTheHostIsTold() async throws {
         let home = try SessionHome()

@@ -17,7 +17,11 @@ private let delayLockSeconds: Double = 2
 final class ActivityCenter: Sendable {
     typealias Handler = @Sendable () async -> Void
 
-    static let shared = ActivityCenter(.machine(environment: Environment.all())) { $0.log() }
+    static let shared = ActivityCenter(.machine(environment: Environment.all())) {
+        $0.log()
+    } onExpired: {
+        await ProcessHost.record(expired: $0)
+    }
 
     private struct Entry: Sendable {
         var name: String
@@ -57,10 +61,17 @@ final class ActivityCenter: Sendable {
     private let state = Mutex(State())
     private let context: ConditionContext
     private let report: @Sendable (ProgramNotice) -> Void
+    private let onExpired: @Sendable (String) async -> Void
 
-    init(_ context: ConditionContext, report: @escaping @Sendable (ProgramNotice) -> Void) {
+    /// - Parameter onExpired: Called with the name of each activity whose time is over, before its
+    ///   handler.
+    init(
+        _ context: ConditionContext, report: @escaping @Sendable (ProgramNotice) -> Void,
+        onExpired: @escaping @Sendable (String) async -> Void = { _ in }
+    ) {
         self.context = context
         self.report = report
+        self.onExpired = onExpired
     }
 
     // MARK: - Activities
@@ -128,18 +139,19 @@ final class ActivityCenter: Sendable {
     /// - Parameter numbers: `nil` = all.
     private func expire(_ numbers: [Int]? = nil) {
         let expired = state.withLock { state in
-            (numbers ?? state.entries.keys.sorted()).compactMap { number -> (Int, Handler)? in
+            (numbers ?? state.entries.keys.sorted()).compactMap { number -> (Int, Entry)? in
                 guard var entry = state.entries[number], !entry.isExpired else { return nil }
                 entry.isExpired = true
                 entry.timer.cancel()
                 entry.timer = after(activityHandlerSeconds) { $0.end(number) }
                 state.entries[number] = entry
-                return (number, entry.onExpiration)
+                return (number, entry)
             }
         }
-        for (number, onExpiration) in expired {
-            Task.detached {
-                await onExpiration()
+        for (number, entry) in expired {
+            Task.detached { [onExpired] in
+                await onExpired(entry.name)
+                await entry.onExpiration()
                 self.end(number)
             }
         }

@@ -11,7 +11,7 @@ public final class EngineRun: Sendable {
     private let current: Mutex<CurrentLoop>
     /// A daemon tells its service manager how it does.
     private let notifier: SystemdNotifier?
-    private let failures: FailureNotices
+    private let failedJobs = FailedJobs()
     private let outlet: NoticeOutlet
     private let times = EngineTimes()
     private let waiting = Mutex<EngineLockWait?>(nil)
@@ -35,17 +35,16 @@ public final class EngineRun: Sendable {
         notifier =
             options.mode == .daemon ? SystemdNotifier(environment: Environment.all()) : nil
         outlet = NoticeOutlet(for: options.mode)
-        failures = FailureNotices(queue, outlet)
         if options.mode == .background { StandardError.keepSmall(EngineStarter(queue).log) }
         current = Mutex(
             CurrentLoop(
                 loop: EngineRun.loop(
-                    of: queue, StopConditions(options), options, notifier, failures, times)))
+                    of: queue, StopConditions(options), options, notifier, failedJobs, times)))
     }
 
     private static func loop(
         of queue: TransferQueue, _ stopConditions: StopConditions, _ options: EngineOptions,
-        _ notifier: SystemdNotifier?, _ failures: FailureNotices, _ times: EngineTimes
+        _ notifier: SystemdNotifier?, _ failedJobs: FailedJobs, _ times: EngineTimes
     ) -> EngineLoop {
         let onFailure = options.onFailure
         return EngineLoop(
@@ -57,7 +56,7 @@ public final class EngineRun: Sendable {
             },
             onFailure: {
                 onFailure?($0)
-                failures.show($0)
+                failedJobs.count($0)
             }, times: times)
     }
 
@@ -84,7 +83,7 @@ public final class EngineRun: Sendable {
                 throw error
             }
             if let report { sum.add(report) }
-            sum.jobsFailed = failures.jobsFailed
+            sum.jobsFailed = failedJobs.number
             if isHandingOver.exchange(false, ordering: .relaxed), !isToStop {
                 let failure = BackgroundEngine.becomeSuccessor().longhaulError()
                 notifier?.isNotHandedOver(failure.message)
@@ -163,7 +162,7 @@ public final class EngineRun: Sendable {
         current.withLock { current in
             if let tuning = current.tuning { stopConditions.tuning = tuning }
             current.loop = EngineRun.loop(
-                of: queue, stopConditions, options, notifier, failures, times)
+                of: queue, stopConditions, options, notifier, failedJobs, times)
         }
         // Requests that the loop before has received hold for this one.
         if isLeaving { leave() }
@@ -296,32 +295,17 @@ extension EngineTuning {
     }
 }
 
-/// Counts failed jobs, and notifies the user of those made with `--notify`.
-final class FailureNotices: Sendable {
-    private let failedJobs = Atomic(0)
-    private let store: Store
-    private let outlet: NoticeOutlet
+/// Counts failed runs of jobs.
+private final class FailedJobs: Sendable {
+    private let runs = Atomic(0)
 
-    init(_ queue: TransferQueue, _ outlet: NoticeOutlet) {
-        store = queue.store
-        self.outlet = outlet
-    }
-
-    /// Number of failed runs of jobs so far.
-    var jobsFailed: Int { failedJobs.load(ordering: .relaxed) }
+    var number: Int { runs.load(ordering: .relaxed) }
 
     /// Called on the engine's thread; returns at once.
-    func show(_ failure: EngineFailure) {
+    func count(_ failure: EngineFailure) {
         switch failure {
         case .transfer, .host, .task: break
-        case .job(let name, let failure):
-            failedJobs.add(1, ordering: .relaxed)
-            let job = try? store.jobs.find(name)
-            guard job?.program.job?.notifies == true else { return }
-            let said = failure.lastLine.map { "\n" + TerminalText.shown($0) } ?? ""
-            var notice = Notice(.failed, id: name, name: name)
-            notice.error = failure.how + said
-            outlet.post(notice)
+        case .job: runs.add(1, ordering: .relaxed)
         }
     }
 }

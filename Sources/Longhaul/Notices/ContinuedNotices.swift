@@ -16,20 +16,19 @@ struct ContinuedNotices {
     /// The tasks that the desktop shows, by tag.
     private var shown: [String: Shown] = [:]
 
+    /// Notifies of the end of one.
+    mutating func end(_ ended: TaskNotice, _ outlet: NoticeOutlet) {
+        let tag = Self.tag(ended.host, ended.identifier)
+        if let notice = Notice(continued: ended.identifier, title: ended.name, ended.run) {
+            outlet.deliver(notice, tag: tag)
+        }
+        shown[tag] = nil
+    }
+
     /// - Returns: When to look again while one runs.
     mutating func follow(
-        _ queue: TransferQueue, _ outlet: NoticeOutlet
-    ) throws(LonghaulError) -> Timestamp? {
-        let running = try queue.tasks.runningContinued()
-        for ended in try queue.store.notices.endedTasks() {
-            let tag = Self.tag(ended.host, ended.identifier)
-            if let notice = Notice(continued: ended.identifier, title: ended.title, ended.run) {
-                outlet.deliver(notice, tag: tag)
-            }
-            shown[tag] = nil
-            try queue.store.notices.delivered(ended)
-        }
-        let now = queue.now
+        _ running: [TaskRecord], _ outlet: NoticeOutlet, now: Timestamp
+    ) -> Timestamp? {
         for task in running { show(task, outlet, now: now) }
         let present = Set(running.map { Self.tag($0.request.host ?? "", $0.request.identifier) })
         // Stopped by a person, or waiting again.

@@ -1,6 +1,5 @@
 internal import LonghaulCore
 internal import LonghaulPlatform
-internal import Synchronization
 
 /// Time for the user's command.
 private let noticeCommandSeconds: Double = 30
@@ -10,8 +9,6 @@ final class NoticeOutlet: Sendable {
     private let settings: NoticeSettings
     private let desktop: DesktopNotifier
     private let environment: [String: String]
-    /// Commands that were begun and not waited for.
-    private let threads = Mutex<[SystemThread]>([])
 
     init(_ settings: NoticeSettings, environment: [String: String] = Environment.all()) {
         self.settings = settings
@@ -53,23 +50,6 @@ final class NoticeOutlet: Sendable {
         }
     }
 
-    /// The same on a thread of its own; returns at once.
-    func post(_ notice: Notice) {
-        if settings.command.isEmpty { return deliver(notice) }
-        threads.withLock { threads in
-            if let thread = try? SystemThread(name: "longhaul-notice", { self.deliver(notice) }) {
-                threads.append(thread)
-            }
-        }
-    }
-
     /// Waits until everything is delivered or given up.
-    func finish() {
-        let threads = threads.withLock { threads in
-            defer { threads = [] }
-            return threads
-        }
-        for thread in threads { thread.join() }
-        desktop.finish()
-    }
+    func finish() { desktop.finish() }
 }

@@ -78,6 +78,7 @@ extension HostRecord {
             $0.field("eventBudget", settings.eventBudget)
             $0.field("taskBudget", settings.taskBudget)
             $0.field("maxMemory", settings.maxMemory)
+            $0.field("notify", settings.notifies)
             $0.field("leftOut", leftOut)
         }
         return leftOut

@@ -13,6 +13,7 @@ extension HostRecord: ShownRecord {
             $0.settings.taskBudget ?? HostSettings.defaultTaskBudget
         },
         ShownField("maxMemory") { $0.settings.maxMemory },
+        ShownField("notify") { $0.settings.notifies },
         ShownField("state") { $0.state.name },
         ShownField("obstacle") { $0.state.obstacle?.rawValue },
         ShownField("failures", "failures", at: 2) { $0.failures },

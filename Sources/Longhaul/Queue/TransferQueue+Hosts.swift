@@ -204,6 +204,7 @@ extension HostSettings {
 /// See ``TransferQueue/attach(host:)``.
 public final class HostAttachment: Sendable {
     private let lock: HostLock
+    private let host: ProcessHost
 
     init(_ name: String, _ directory: String) throws(LonghaulError) {
         do throws(SystemFailure) {
@@ -211,7 +212,11 @@ public final class HostAttachment: Sendable {
         } catch {
             throw error.longhaulError()
         }
+        host = ProcessHost(name: name, directory: directory)
+        host.enter()
     }
+
+    deinit { host.leave() }
 }
 
 extension HostRecord {

@@ -41,6 +41,9 @@ struct ResidentHost: Sendable {
     /// Carries launches out until the Swift task is cancelled.
     func serve() async {
         var resident = resident
+        let host = ProcessHost(name: resident.host, directory: executor.directory)
+        host.enter()
+        defer { host.leave() }
         while !Task.isCancelled {
             let edition = executor.edition
             do {

@@ -47,6 +47,7 @@ extension HostProgram {
         var settings = known ?? HostSettings(argv: [])
         settings.argv = command
         if let permittedTaskIdentifiers { settings.permitted = permittedTaskIdentifiers }
+        if let notifies { settings.notifies = notifies }
         if settings != known { try queue.add(host: identifier, settings) }
         return known.flatMap { $0.argv == command ? nil : $0.argv }
     }

@@ -9,6 +9,9 @@ public struct HostProgram: Hashable, Sendable {
     /// `BGTaskSchedulerPermittedIdentifiers`. `nil`, the default, leaves the host's list unchanged;
     /// pending requests of tasks that are not among new ones are cancelled.
     public var permittedTaskIdentifiers: [String]?
+    /// The user is notified when a task of the host, or a ``BackgroundActivity`` of its process,
+    /// has used up its time. `nil`, the default, leaves the host's setting unchanged.
+    public var notifies: Bool?
 
     /// A host by its name and its program; recorded when a session or a scheduler is opened with
     /// it.
@@ -18,6 +21,17 @@ public struct HostProgram: Hashable, Sendable {
         self.identifier = identifier
         self.command = command
         self.permittedTaskIdentifiers = permittedTaskIdentifiers
+    }
+
+    /// The same, with ``notifies``.
+    public init(
+        identifier: String, command: [String], permittedTaskIdentifiers: [String]? = nil,
+        notifies: Bool
+    ) {
+        self.init(
+            identifier: identifier, command: command,
+            permittedTaskIdentifiers: permittedTaskIdentifiers)
+        self.notifies = notifies
     }
 }
 

@@ -104,7 +104,7 @@ struct JobRunOptions: ParsableArguments {
             valueName: "size"))
     var maxMemory: String?
 
-    @Flag(help: "Show a notification on the desktop when a run fails.")
+    @Flag(help: "Notify when a run fails, and of a job that runs once also when it is done.")
     var notify = false
 
     func settings(

@@ -37,6 +37,9 @@ struct HostText {
                     "events, refreshes and wake-ups \(budgets[0]), processing \(budgets[1])"),
                 TextLine(3, "memory", settings.maxMemory.map { "at most \(Units.size($0))" }),
                 TextLine(3, "permitted", permitted.isEmpty ? "none" : permitted),
+                TextLine(
+                    3, "notifies",
+                    settings.notifies ? "when a task or an activity has used up its time" : nil),
             ]
         } else {
             let name = TerminalText.shown(host.name)

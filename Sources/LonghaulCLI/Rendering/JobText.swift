@@ -80,9 +80,13 @@ struct JobText {
             TextLine(1, "command", command(job)),
             TextLine(10, "memory", job.settings.maxMemory.map { "at most \(Units.size($0))" }),
             TextLine(11, "awake", awake),
-            TextLine(11, "notifies", job.settings.notifies ? "when a run fails" : nil),
+            TextLine(11, "notifies", job.settings.notifies ? notifies(job) : nil),
             TextLine(12, "failures", job.failures > 0 ? "\(job.failures) in a row" : nil),
         ]
+    }
+
+    private func notifies(_ job: JobRecord) -> String {
+        job.settings.isOnce ? "when it has ended, or a run fails" : "when a run fails"
     }
 
     private func forecast(_ job: JobRecord) -> String {
@@ -124,10 +128,7 @@ struct JobText {
     /// How a run ended, as in `failed, exit status 2`.
     func ending(_ run: TaskRun) -> String {
         if run.endedAt == nil { return "runs" }
-        if let missed = run.missedTransfer {
-            return "failed: transfer \(missed) did not complete"
-        }
-        if run.launch == 0 { return "failed: its deadline passed before it could run" }
+        if let miss = run.miss { return "failed: \(miss)" }
         var how = run.exitStatus.map { $0 == 0 ? "" : ", exit status \($0)" } ?? ""
         if let signal = run.signal { how = ", signal \(signal)" }
         if run.hasExceededMemory { how = ", it exceeded its memory" }

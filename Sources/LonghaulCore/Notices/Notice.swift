@@ -72,6 +72,20 @@ package struct Notice: Hashable, Sendable {
         error = run.expiration?.text
     }
 
+    /// The end of a run of a job.
+    ///
+    /// - Parameter failure: How it failed; `nil` = it is done.
+    package init(job name: String, failure: String?) {
+        self.init(failure == nil ? .completed : .failed, id: name, name: name)
+        error = failure
+    }
+
+    /// A task, or an activity, of a host has used up its time.
+    package init(expired name: String, of host: String, _ reason: ExpirationReason = .time) {
+        self.init(.expired, id: name, name: name)
+        error = "\(reason.text) (host \(host))"
+    }
+
     /// The end of several transfers that belong together; `nil` = a user has cancelled all of them.
     ///
     /// - Parameters:

@@ -143,6 +143,9 @@ public struct HostSettings: Hashable, Sendable {
     /// a systemd manager with a memory controller, else for each of them (`RLIMIT_DATA`). A process
     /// that runs by itself and takes launches has no limit.
     public var maxMemory: Int64?
+    /// The user is notified when a task of the host, or a background activity of its process, has
+    /// used up its time.
+    public var notifies = false
 
     /// 30 seconds.
     public static let defaultEventBudget: Double = 30

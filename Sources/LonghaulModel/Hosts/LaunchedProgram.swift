@@ -31,6 +31,14 @@ package enum LaunchedProgram: Hashable, Sendable {
         }
     }
 
+    /// The user is notified of ends of its runs: ``TaskEnd/isNotified(of:)``.
+    package var notifies: Bool {
+        switch self {
+        case .host(let settings): settings.notifies
+        case .job(_, let settings): settings.notifies
+        }
+    }
+
     /// The output of a launch that was not asked to end. If a host failed under a limit of its
     /// memory, the last line says that the limit may be the reason: only a control group counts
     /// what was exceeded. The supervisor of a job has written such a line into its log.
@@ -81,7 +89,7 @@ package struct JobSettings: Hashable, Codable, Sendable {
     package var isOnce = false
     /// When a run keeps a machine from going to sleep that nobody uses.
     package var inhibitsSleep = SleepInhibition.off
-    /// A notification on the desktop says that a run has failed.
+    /// The user is notified of a run that has failed, and of the end of a job that runs once.
     package var notifies = false
     /// Jobs with the same slot share its places; `nil` = the job has none.
     package var slot: JobSlot?

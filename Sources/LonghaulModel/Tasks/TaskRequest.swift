@@ -100,6 +100,12 @@ public struct TaskRun: Hashable, Sendable {
         }
     }
 
+    /// Why a job has failed without a run; `nil` = it had one.
+    package var miss: String? {
+        if let missedTransfer { return "transfer \(missedTransfer) did not complete" }
+        return launch == 0 ? "its deadline passed before it could run" : nil
+    }
+
     /// The last of ``triggers``.
     public var trigger: TaskTrigger? { triggers.last }
 

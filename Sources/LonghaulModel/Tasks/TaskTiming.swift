@@ -251,6 +251,20 @@ package enum TaskEnd: Hashable, Sendable {
     case expired(ExpirationReason)
     /// How the launch ended is not known.
     case lost
+
+    /// The user is notified of a run of this program that has ended so: of a host's when its time
+    /// was used up, of a job's when it has failed. A job that runs once is also notified of when it
+    /// is done; one that runs again and again is silent then. A person who has cancelled a run
+    /// knows, and a run that was put off or interrupted comes again.
+    package func isNotified(of program: LaunchedProgram) -> Bool {
+        guard program.notifies else { return false }
+        switch self {
+        case .lost, .expired(.requirement), .expired(.cancelled), .result(.deferred): return false
+        case .expired: return true
+        case .result(.failure): return program.isJob
+        case .result(.success), .result(.noData): return program.job?.isOnce ?? false
+        }
+    }
 }
 
 /// Effect of a run's end on its request: pure.

@@ -14,12 +14,14 @@ package struct RegisteredHosts {
             try connection.run(
                 """
                 INSERT INTO host (name, argv, permitted, eventBudget, taskBudget, created, \
-                maxMemory) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (name) DO UPDATE SET \
-                argv = ?2, permitted = ?3, eventBudget = ?4, taskBudget = ?5, maxMemory = ?7, \
-                reset = reset + 1, urgentFailures = 0, urgencyLostUntil = NULL, wakeUpsFullAt = NULL
+                maxMemory, notify) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+                ON CONFLICT (name) DO UPDATE SET argv = ?2, permitted = ?3, eventBudget = ?4, \
+                taskBudget = ?5, maxMemory = ?7, notify = ?8, reset = reset + 1, \
+                urgentFailures = 0, urgencyLostUntil = NULL, wakeUpsFullAt = NULL
                 """, name, StoredJSON.encode(settings.argv),
                 StoredJSON.encode(settings.permitted), settings.eventBudget, settings.taskBudget,
-                now, settings.maxMemory)
+                now, settings.maxMemory, settings.notifies)
+            if !settings.notifies { try HostRows(connection).dropNotices(of: name) }
             let rows = TaskRows(connection)
             for task in try rows.pending(of: name) where !settings.permits(task.request) {
                 try rows.delete(task.id)

@@ -44,6 +44,7 @@ package struct RegisteredJobs {
                 job = ?4, reset = reset + 1
                 """, name, StoredJSON.encode(new.argv), now,
                 StoredJSON.encode(new.settings))
+            if !new.settings.notifies { try HostRows(connection).dropNotices(of: name) }
             var request = new.request
             request.identifier = name
             request.host = name

@@ -2,6 +2,9 @@ package import LonghaulModel
 
 /// Events that one look reads.
 private let eventsPerLook = 500
+/// Expired activities of which a host's user may still be notified: while no engine runs, a program
+/// may have any number.
+private let expiredActivitiesPerHost = 100
 
 /// Occurrences of which the user is to be notified: the ends of transfers, batches, sessions and
 /// bundles with `--notify`, and their needs of answers. They are read from the event log; the store
@@ -33,7 +36,9 @@ package struct NoticeLog {
                 WHERE notice IS NOT NULL) \
                 OR EXISTS (SELECT 1 FROM session INDEXED BY sessionNotify WHERE notify = 1) \
                 OR EXISTS (SELECT 1 FROM taskRun INDEXED BY taskRunNotice \
-                WHERE notice IS NOT NULL) OR EXISTS (SELECT 1 FROM task WHERE kind = 1 \
+                WHERE notice IS NOT NULL) OR EXISTS (SELECT 1 FROM expiredActivity) \
+                OR EXISTS (SELECT 1 FROM host WHERE notify = 1 \
+                OR json_extract(job, '$.notifies') = 1) OR EXISTS (SELECT 1 FROM task WHERE kind = 1 \
                 AND launch IS NOT NULL AND json_extract(definition, '$.continued') IS NOT NULL)
                 """) ?? false
         }
@@ -63,12 +68,55 @@ package struct NoticeLog {
         }
     }
 
-    /// The ends of continued tasks whose notices are not delivered.
-    package func endedTasks() throws(LonghaulError) -> [TaskNotice] {
+    /// Ends of runs whose notices are not delivered.
+    package func endedRuns() throws(LonghaulError) -> [TaskNotice] {
         try store.access { try TaskRunRows($0).notices() }
     }
 
-    /// The notice of the end of a continued task was delivered.
+    /// A background activity that has used up its time.
+    package struct ExpiredActivity: Sendable {
+        package var id: Int64
+        package var host: String
+        package var name: String
+    }
+
+    /// Expired activities whose notices are not delivered.
+    package func expiredActivities() throws(LonghaulError) -> [ExpiredActivity] {
+        try store.access {
+            try $0.all("SELECT id, host, name FROM expiredActivity ORDER BY id") {
+                ExpiredActivity(id: $0[0], host: $0[1], name: $0[2])
+            }
+        }
+    }
+
+    /// Records, durably, that an activity of a host has used up its time; `false` = the host does
+    /// not ask for notices.
+    package func record(
+        expired activity: String, of host: String
+    ) throws(LonghaulError) -> Bool {
+        try store.write(.durable) { connection in
+            guard let known = try HostRows(connection).find(host), !known.program.isJob,
+                known.program.notifies
+            else { return false }
+            try connection.run(
+                "INSERT INTO expiredActivity (host, name) VALUES (?1, ?2)", host, activity)
+            try connection.run(
+                """
+                DELETE FROM expiredActivity WHERE host = ?1 AND id NOT IN (SELECT id \
+                FROM expiredActivity WHERE host = ?1 ORDER BY id DESC LIMIT ?2)
+                """, host, expiredActivitiesPerHost)
+            return true
+        }
+    }
+
+    /// The notice of an activity was delivered.
+    package func delivered(_ activity: ExpiredActivity) throws(LonghaulError) {
+        try store.write(.durable) {
+            try $0.run("DELETE FROM expiredActivity WHERE id = ?1", activity.id)
+        }
+    }
+
+    /// The notice of the end of a run was delivered.
     package func delivered(_ notice: TaskNotice) throws(LonghaulError) {
         try store.write(.durable) { try TaskRunRows($0).removeNotice(notice.id) }
     }

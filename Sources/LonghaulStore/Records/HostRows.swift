@@ -54,6 +54,16 @@ struct HostRows: ConnectionRows {
         try connection.run("DELETE FROM task WHERE host = ?1", name)
         try connection.run("DELETE FROM wakeUpEnd WHERE host = ?1", name)
         try connection.run("DELETE FROM subscription WHERE host = ?1", name)
+        try dropNotices(of: name)
+    }
+
+    /// Nobody asks any more for the notices that are not delivered. Those of continued tasks are
+    /// not asked for.
+    func dropNotices(of name: String) throws {
+        try connection.run(
+            "UPDATE taskRun INDEXED BY taskRunNotice SET notice = NULL WHERE notice IS NOT NULL "
+                + "AND host = ?1 AND kind <> ?2", name, TaskKind.continued.rawValue)
+        try connection.run("DELETE FROM expiredActivity WHERE host = ?1", name)
     }
 
     /// Reads the usage. A host that was never used is observed since it was made known.

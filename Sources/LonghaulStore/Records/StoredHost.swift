@@ -100,7 +100,7 @@ package struct LaunchedProcess: Hashable, Sendable {
 
 enum HostColumns: Int32, StoredColumn {
     case name, argv, permitted, eventBudget, taskBudget, created, failures, retryAt
-    case urgencyLostUntil, job, wakeUpsFullAt, hasToken, maxMemory
+    case urgencyLostUntil, job, wakeUpsFullAt, hasToken, maxMemory, notify
 
     var sql: String {
         switch self {
@@ -119,11 +119,12 @@ enum HostColumns: Int32, StoredColumn {
     /// place.
     static func read(_ row: StoredRow<HostColumns>) -> StoredHost {
         let argv: [String] = row.json(.argv) ?? []
-        var program = LaunchedProgram.host(
-            HostSettings(
-                argv: argv.isEmpty ? [""] : argv, permitted: row.json(.permitted) ?? [],
-                eventBudget: row[.eventBudget], taskBudget: row[.taskBudget],
-                maxMemory: row[.maxMemory]))
+        var settings = HostSettings(
+            argv: argv.isEmpty ? [""] : argv, permitted: row.json(.permitted) ?? [],
+            eventBudget: row[.eventBudget], taskBudget: row[.taskBudget],
+            maxMemory: row[.maxMemory])
+        settings.notifies = row[.notify]
+        var program = LaunchedProgram.host(settings)
         if !row.isNull(.job) {
             // Settings that cannot be read must run nothing: no directory has this path.
             let job: JobSettings? = row.json(.job)

@@ -1,12 +1,48 @@
 package import LonghaulModel
 
-/// The end of a continued task of which the user is to be notified.
+/// The end of a run of which the user is to be notified.
 package struct TaskNotice: Sendable {
     package var id: Int64
     package var host: String
     package var identifier: String
-    package var title: String
+    /// Title of a continued task, else the identifier.
+    package var name: String
+    package var isOfJob: Bool
     package var run: TaskRun
+    /// How its launch ended; `nil` = there was none, or it is not kept.
+    package var outcome: LaunchOutcome?
+}
+
+private enum NoticeColumn: Int32, StoredColumn {
+    case id, host, identifier, notice, launch, kind, startedAt, result, expiration, missedTransfer
+    case isOfJob, ending, status, output
+
+    var sql: String {
+        switch self {
+        case .isOfJob: "EXISTS (SELECT 1 FROM host WHERE name = r.host AND job IS NOT NULL)"
+        case .ending, .status, .output: "l.\(self)"
+        default: "r.\(self)"
+        }
+    }
+
+    static let select = """
+        SELECT \(list) FROM taskRun r INDEXED BY taskRunNotice \
+        LEFT JOIN launch l ON l.id = r.launch WHERE r.notice IS NOT NULL ORDER BY r.id
+        """
+
+    static func read(_ row: StoredRow<NoticeColumn>) -> TaskNotice {
+        var run = TaskRun(
+            kind: row.known(.kind) ?? .refresh, launch: row[.launch], startedAt: row[.startedAt],
+            result: row.known(.result), expiration: row.known(.expiration))
+        run.missedTransfer = row[.missedTransfer]
+        var notice = TaskNotice(
+            id: row[.id], host: row[.host], identifier: row[.identifier], name: row[.notice],
+            isOfJob: row[.isOfJob], run: run)
+        if let ending: LaunchEnding = row.known(.ending) {
+            notice.outcome = LaunchOutcome(ending, status: row[.status], output: row[.output])
+        }
+        return notice
+    }
 }
 
 /// The rows of `taskRun`: the last runs of each task.
@@ -44,30 +80,35 @@ struct TaskRunRows: ConnectionRows {
     }
 
     /// The user is to be notified that a continued task has ended.
-    func askForNotice(of task: StoredTask) throws {
-        guard let title = task.continued?.title, let launch = task.launch else { return }
-        try connection.run(
-            "UPDATE taskRun SET notice = ?3 WHERE launch = ?1 AND identifier = ?2", launch,
-            task.request.identifier, title)
+    func askForNotice(ofContinued task: StoredTask) throws {
+        guard let title = task.continued?.title else { return }
+        try askForNotice(of: task, title)
     }
 
-    /// The ends of continued tasks whose notices are not delivered, in their order.
+    /// The user is to be notified of this end of a run, if its program asks for that.
+    func askForNotice(of task: StoredTask, _ end: TaskEnd) throws {
+        guard let name = try notice(of: task, end) else { return }
+        try askForNotice(of: task, name)
+    }
+
+    private func askForNotice(of task: StoredTask, _ name: String) throws {
+        guard let launch = task.launch else { return }
+        try connection.run(
+            "UPDATE taskRun SET notice = ?3 WHERE launch = ?1 AND identifier = ?2", launch,
+            task.request.identifier, name)
+    }
+
+    /// A continued task has a notice of its own.
+    private func notice(of task: StoredTask, _ end: TaskEnd) throws -> String? {
+        guard task.continued == nil, let host = try HostRows(connection).find(task.host),
+            end.isNotified(of: host.program)
+        else { return nil }
+        return task.request.identifier
+    }
+
+    /// The ends whose notices are not delivered, in their order.
     func notices() throws -> [TaskNotice] {
-        try connection.all(
-            """
-            SELECT id, host, identifier, notice, launch, startedAt, result, expiration \
-            FROM taskRun INDEXED BY taskRunNotice WHERE notice IS NOT NULL ORDER BY id
-            """
-        ) { row in
-            let result: String? = row[6]
-            let expiration: String? = row[7]
-            return TaskNotice(
-                id: row[0], host: row[1], identifier: row[2], title: row[3],
-                run: TaskRun(
-                    kind: .continued, launch: row[4], startedAt: row[5],
-                    result: result.flatMap(TaskResult.init),
-                    expiration: expiration.flatMap(ExpirationReason.init)))
-        }
+        try connection.all(NoticeColumn.select, read: NoticeColumn.read)
     }
 
     func removeNotice(_ id: Int64) throws {
@@ -79,9 +120,10 @@ struct TaskRunRows: ConnectionRows {
         try connection.run(
             """
             INSERT INTO taskRun (host, identifier, kind, launch, startedAt, endedAt, result, \
-            expiration) VALUES (?1, ?2, ?3, 0, ?4, ?4, ?5, ?6)
+            expiration, notice) VALUES (?1, ?2, ?3, 0, ?4, ?4, ?5, ?6, ?7)
             """, task.host, task.request.identifier, task.request.kind.rawValue, now,
-            TaskResult.failure.rawValue, ExpirationReason.time.rawValue)
+            TaskResult.failure.rawValue, ExpirationReason.time.rawValue,
+            notice(of: task, .result(.failure)))
         try forgetOld(of: task)
     }
 
@@ -90,9 +132,9 @@ struct TaskRunRows: ConnectionRows {
         try connection.run(
             """
             INSERT INTO taskRun (host, identifier, kind, launch, startedAt, endedAt, result, \
-            missedTransfer) VALUES (?1, ?2, ?3, 0, ?4, ?4, ?5, ?6)
+            missedTransfer, notice) VALUES (?1, ?2, ?3, 0, ?4, ?4, ?5, ?6, ?7)
             """, task.host, task.request.identifier, task.request.kind.rawValue, now,
-            TaskResult.failure.rawValue, transfer.rawValue)
+            TaskResult.failure.rawValue, transfer.rawValue, notice(of: task, .result(.failure)))
         try forgetOld(of: task)
     }
 
@@ -107,7 +149,7 @@ struct TaskRunRows: ConnectionRows {
         try connection.run(
             """
             DELETE FROM taskRun WHERE host = ?1 AND identifier = ?2 AND endedAt IS NOT NULL \
-            AND id NOT IN (SELECT id FROM taskRun WHERE host = ?1 AND identifier = ?2 \
+            AND notice IS NULL AND id NOT IN (SELECT id FROM taskRun WHERE host = ?1 AND identifier = ?2 \
             ORDER BY id DESC LIMIT ?3)
             """, task.host, task.request.identifier, Limits.taskRunsKept)
     }

@@ -35,13 +35,29 @@ enum Version3 {
         ALTER TABLE task ADD COLUMN reports INTEGER NOT NULL DEFAULT 0
         """,
         """
-        -- Title of a continued task that has ended, until its notice is delivered; else NULL.
+        -- Name in the notice of its end, until that is delivered; else NULL.
         ALTER TABLE taskRun ADD COLUMN notice TEXT
         """,
         """
         -- Bytes of memory that a launch of a host may have; NULL = without a limit. A job has its
         -- limit in its settings.
         ALTER TABLE host ADD COLUMN maxMemory INTEGER
+        """,
+        """
+        -- The user is notified of tasks and activities of a host that have used up their time. A
+        -- job has that in its settings.
+        ALTER TABLE host ADD COLUMN notify INTEGER NOT NULL DEFAULT 0
+        """,
+        """
+        -- Background activities that have used up their time, until their notices are delivered.
+        CREATE TABLE expiredActivity (
+          -- Number by which its delivery is recorded.
+          id INTEGER PRIMARY KEY AUTOINCREMENT,
+          -- host.name of the host that the process is.
+          host TEXT NOT NULL,
+          -- Name of the activity.
+          name TEXT NOT NULL
+        ) STRICT
         """,
         """
         CREATE TABLE subscription (

@@ -75,6 +75,7 @@ package struct CarriedTasks {
         }
         // A person has stopped it: it does not come again, whatever its program has answered.
         if isStopped { return try rows.delete(task.id) }
+        try runs.askForNotice(of: task, end)
         // A request that was submitted meanwhile takes its place.
         if let next = try rows.pending(task.request.identifier, of: task.host) {
             try countEmpty(end, of: task, for: next, now: now)
@@ -84,7 +85,7 @@ package struct CarriedTasks {
             task.request, TaskTiming(task, at: now), end, started: task.startedAt ?? now,
             place: try rows.place(), now: now, time)
         guard case .again(let timing) = decision else {
-            try runs.askForNotice(of: task)
+            try runs.askForNotice(ofContinued: task)
             return try rows.delete(task.id)
         }
         try connection.run(

@@ -42,6 +42,48 @@ import Testing
         #expect(notice?.environment["LONGHAUL_ID"] == "photos")
     }
 
+    @Test func aJobSaysHowItHasFailed() {
+        let failed = Notice(job: "backup", failure: "exit status 3\nno space")
+        #expect(failed.title == "backup failed" && failed.text == "exit status 3\nno space")
+        #expect(failed.environment["LONGHAUL_ID"] == "backup")
+        let done = Notice(job: "backup", failure: nil)
+        #expect(done.title == "backup completed" && done.text.isEmpty)
+    }
+
+    @Test func aTaskSaysItsHost() {
+        let notice = Notice(expired: "clean", of: "com.example.photos", .processor)
+        #expect(notice.title == "clean has used up its time")
+        #expect(
+            notice.text
+                == "ended because it used a processor for too long (host com.example.photos)")
+    }
+
+    /// Of which ends a host, a job that runs once and one that comes again notify.
+    @Test(
+        arguments: [
+            (.result(.success), false, true, false), (.result(.noData), false, true, false),
+            (.result(.failure), false, true, true), (.result(.deferred), false, false, false),
+            (.expired(.time), true, true, true), (.expired(.processor), true, true, true),
+            (.expired(.progress), true, true, true), (.expired(.simulated), true, true, true),
+            (.expired(.requirement), false, false, false),
+            (.expired(.cancelled), false, false, false), (.lost, false, false, false),
+        ] as [(TaskEnd, Bool, Bool, Bool)])
+    func anEndIsNotified(_ end: TaskEnd, ofHost: Bool, ofOnce: Bool, ofRepeated: Bool) {
+        func isNotified(isJob: Bool, isOnce: Bool = false, notifies: Bool = true) -> Bool {
+            var job = JobSettings(directory: "/", environment: [:])
+            job.isOnce = isOnce
+            job.notifies = notifies
+            var host = HostSettings(argv: ["/h"])
+            host.notifies = notifies
+            return end.isNotified(of: isJob ? .job(argv: ["/j"], job) : .host(host))
+        }
+        #expect(isNotified(isJob: false) == ofHost)
+        #expect(isNotified(isJob: true, isOnce: true) == ofOnce)
+        #expect(isNotified(isJob: true) == ofRepeated)
+        #expect(!isNotified(isJob: false, notifies: false))
+        #expect(!isNotified(isJob: true, isOnce: true, notifies: false))
+    }
+
     /// A command may rely on each variable.
     @Test(arguments: Notice.Event.allCases)
     func allVariablesAreSet(event: Notice.Event) {

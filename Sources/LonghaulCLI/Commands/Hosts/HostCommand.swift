@@ -62,6 +62,9 @@ struct HostAdd: ConsoleCommand {
             valueName: "size"))
     var maxMemory: String?
 
+    @Flag(help: "Notify when one of its tasks, or an activity, has used up its time.")
+    var notify = false
+
     @OptionGroup var start: StartOptions
     @OptionGroup var output: OutputOptions
 
@@ -76,6 +79,7 @@ struct HostAdd: ConsoleCommand {
         }
         settings.taskBudget = try taskBudget.map { try OptionText.duration($0, "--task-budget") }
         settings.maxMemory = try maxMemory.map { try OptionText.memory($0, "--max-memory") }
+        settings.notifies = notify
         let queue = try TransferQueue()
         try queue.add(host: id, settings)
         // The host is recorded all the same: the program may be installed later.

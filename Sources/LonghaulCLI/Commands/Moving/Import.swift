@@ -111,6 +111,7 @@ struct ExportedLine {
             settings.eventBudget = fields["eventBudget"]?.seconds
             settings.taskBudget = fields["taskBudget"]?.seconds
             settings.maxMemory = fields["maxMemory"]?.seconds.map { Int64($0) }
+            settings.notifies = fields["notify"]?.flag ?? false
             content = .host(name, settings)
         case "job":
             content = .job(
