@@ -394,6 +394,14 @@ final class SimTasks {
         if isLost { return true }
         // One that was cancelled while it ran, and has a result, is of the launch all the same.
         let requests = carriedRequests[id] ?? []
+        // Nothing tells the engine that adopts it of the continued task of a host that was removed:
+        // the launch has its first minute alone.
+        if hosts.ledger.watched[id]?.adoptedAt != nil,
+            requests.contains(where: { $0.kind == .continued }),
+            !entries.values.contains(where: { $0.launch == id })
+        {
+            return true
+        }
         return requests.contains(where: loses)
             || entries.values.contains { $0.lastLaunch == id && $0.isToExpire }
     }

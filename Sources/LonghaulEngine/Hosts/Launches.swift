@@ -26,7 +26,8 @@ struct Launches {
     /// The store could not be written.
     private var retryAt: Instant?
     private var lastID = LaunchID(rawValue: 0)
-    private var lastDecision: Moment?
+    /// The last decision, or a record since then by a clock that was set forward.
+    private var clock: Moment?
     private var machine = MachineMemory()
     private var residents: ResidentLaunches { ResidentLaunches(writer) }
     private var continued: ContinuedLaunches { ContinuedLaunches(writer, port) }
@@ -74,6 +75,9 @@ struct Launches {
         // The turn's own writes come before these.
         if writer.retryAt != nil || retryAt.map({ $0 > now.monotonic }) ?? false { return outcome }
         retryAt = nil
+        // It may be set forward and back before the next decision: what is recorded between has
+        // moments of the clock ahead.
+        if clock.map({ now.wall - $0.wall > now.monotonic - $0.monotonic }) ?? false { clock = now }
         do throws(LonghaulError) {
             try continued.record(of: &launches, now: now.monotonic)
             // Reports of a process count before its end, and before the request to end.
@@ -108,7 +112,7 @@ struct Launches {
         outlook.next = nil
         nextCheck = nil
         if isLeaving { return }
-        let clockWentBack = lastDecision.map { now.isSetBack(since: $0) } ?? false
+        let clockWentBack = clock.map { now.isSetBack(since: $0) } ?? false
         let news = machine.news(conditions, clockWentBack: clockWentBack, now: now)
         let running = (
             hosts: Set(launches.values.map(\.host)),
@@ -127,7 +131,7 @@ struct Launches {
         }
         machine.remember(conditions, now: now)
         // The effects of a clock that was set back are recorded.
-        lastDecision = now
+        clock = now
         outlook = decision.plan.outlook
         nextCheck = decision.nextCheck(now: now.wall)
         // They stand until the launch ends: an engine that adopts it asks again.
