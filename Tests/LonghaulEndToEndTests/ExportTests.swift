@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// `export` and `import` move a queue: transfers, sessions, hosts and jobs.
-@Suite(.timeLimit(.minutes(10))) struct ExportTests {
+@Suite(.timeLimit(.minutes(60))) struct ExportTests {
     /// What belongs to one record, not to what was asked for.
     private static let own: Set<String> = [
         "id", "createdAt", "waitingFor", "preferencesCheckedAt", "forecast", "runs",
@@ -149,5 +149,19 @@ import Testing
         let bad = try await home.run("import", "-", input: good + "\n{\"url\":\"http://h/b\"}\n")
         #expect(bad.status == 64 && bad.errors.contains("line 2: "), "\(bad)")
         #expect(try await home.run("list", "--json").rows.isEmpty)
+    }
+
+    /// Numbers that no export has, and that no integer or time holds.
+    @Test(arguments: [
+        "\"maxMemory\":1e300", "\"maxMemory\":-1", "\"maxMemory\":\"x\"", "\"eventBudget\":1e300",
+        "\"taskBudget\":1e999", "\"taskBudget\":-1",
+    ])
+    func aNumberOfAHostThatIsTooLargeIsRefused(field: String) async throws {
+        let home = try LonghaulHome()
+        let line = "{\"type\":\"host\",\"name\":\"h\",\"argv\":[\"/bin/true\"],\(field)}\n"
+        let imported = try await home.run("import", "-", input: line)
+        #expect(imported.status == 64 || imported.status == 5, "\(imported)")
+        #expect(imported.errors.contains("line 1: "), "\(imported)")
+        #expect(try await home.run("host", "list", "--json").rows.isEmpty)
     }
 }

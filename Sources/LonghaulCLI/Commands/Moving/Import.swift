@@ -110,7 +110,9 @@ struct ExportedLine {
             var settings = HostSettings(argv: argv, permitted: fields["permitted"]?.list ?? [])
             settings.eventBudget = fields["eventBudget"]?.seconds
             settings.taskBudget = fields["taskBudget"]?.seconds
-            settings.maxMemory = fields["maxMemory"]?.seconds.map { Int64($0) }
+            if let text = fields["maxMemory"]?.text {
+                settings.maxMemory = try OptionText.memory(text, "maxMemory")
+            }
             settings.notifies = fields["notify"]?.flag ?? false
             content = .host(name, settings)
         case "job":
