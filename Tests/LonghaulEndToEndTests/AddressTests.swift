@@ -4,7 +4,7 @@ import Testing
 
 /// A name with several addresses, of which some are dead.
 @Suite(
-    .timeLimit(.minutes(10)),
+    .timeLimit(.minutes(60)),
     .enabled(if: OwnMachine.isPossible, "skipped: needs root, ip and network namespaces"))
 struct AddressTests {
     /// Each address has half of the time that is left, of half a minute: two dead ones are given up

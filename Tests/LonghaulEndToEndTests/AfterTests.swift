@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Transfers that begin after others (`--after`).
-@Suite(.timeLimit(.minutes(10))) struct AfterTests {
+@Suite(.timeLimit(.minutes(60))) struct AfterTests {
     /// The end of the others is not lost, though the engine is killed in between.
     @Test func aTransferBeginsWhenOthersHaveCompleted() async throws {
         let jobs = try JobHome()

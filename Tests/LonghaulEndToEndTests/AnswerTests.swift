@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Answers that are no resume: errors, retries, bodies that lie about their length.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct AnswerTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct AnswerTests {
     struct Failing: CustomTestStringConvertible, Sendable {
         var knobs: String
         var code: String

@@ -4,7 +4,7 @@ import Testing
 
 /// `events --attach` in the place of a launched host: tasks and wake-ups come as lines, and results
 /// go to its standard input.
-@Suite(.timeLimit(.minutes(5))) struct AttachedHostTests {
+@Suite(.timeLimit(.minutes(60))) struct AttachedHostTests {
     /// An attached process with a named pipe as its standard input.
     private func attach(_ hosts: HostHome) throws -> CLIProcess {
         let pipe = hosts.home.scratch("results")

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// What `scripts/longhaul` says while it builds.
-@Suite(.timeLimit(.minutes(1))) struct BuildProgressTests {
+@Suite(.timeLimit(.minutes(60))) struct BuildProgressTests {
     private static let library = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../scripts/lib.sh").standardized.path(percentEncoded: false)
 

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// The configuration file, as commands go by it.
-@Suite(.timeLimit(.minutes(10))) struct ConfigurationTests {
+@Suite(.timeLimit(.minutes(60))) struct ConfigurationTests {
     /// In the user's directory for configuration.
     private func home(_ text: String) throws -> LonghaulHome {
         let home = try LonghaulHome()

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Several connections for one file, of which some are cut or refused.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ConnectionTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct ConnectionTests {
     private func fetch(
         _ url: String, connections: Int, _ home: LonghaulHome
     ) throws -> CLIProcess {

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Continued tasks of a shell script, with the built command.
-@Suite(.timeLimit(.minutes(10))) struct ContinuedTaskTests {
+@Suite(.timeLimit(.minutes(60))) struct ContinuedTaskTests {
     /// Reports progress until the file `finish` is there, then tells success.
     private static let body = """
         trap 'exit 1' TERM

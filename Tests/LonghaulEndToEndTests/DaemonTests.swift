@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// The daemon as a service manager and an operator see it.
-@Suite(.timeLimit(.minutes(10))) struct DaemonTests {
+@Suite(.timeLimit(.minutes(60))) struct DaemonTests {
     private func service(
         _ home: LonghaulHome, watchdog: Double? = nil
     ) throws -> (LonghaulHome, NotifySocket) {

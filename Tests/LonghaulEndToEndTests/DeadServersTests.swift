@@ -4,7 +4,7 @@ import Testing
 
 /// Servers that are down do not stand before one that works, however many they are and however much
 /// is wanted of them.
-@Suite(.timeLimit(.minutes(10))) struct DeadServersTests {
+@Suite(.timeLimit(.minutes(60))) struct DeadServersTests {
     /// Nothing listens there. Each address is an origin of its own.
     private func dead(_ number: Int) -> String {
         "http://127.99.\(number / 250).\(number % 250 + 1):9"

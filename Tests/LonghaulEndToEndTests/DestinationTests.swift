@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// `set -o`: another destination, and the bytes that are held come along.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct DestinationTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct DestinationTests {
     static let places = ["g", "other/g"]
 
     /// On a server without ranges: off the wire would mean from the beginning.

@@ -4,7 +4,7 @@ import Testing
 
 /// The disk under a download fails, or its directory goes away. A clear error, the right exit
 /// status, bytes and queue kept, and on it goes when mended.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct DiskFailureTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct DiskFailureTests {
     private static let isRoot = geteuid() == 0
 
     struct Injection: CustomTestStringConvertible, Sendable {

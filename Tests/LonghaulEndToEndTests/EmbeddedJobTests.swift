@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Jobs of an engine in somebody else's program: the supervisor is `longhaul`, never that program.
-@Suite(.timeLimit(.minutes(5))) struct EmbeddedJobTests {
+@Suite(.timeLimit(.minutes(60))) struct EmbeddedJobTests {
     private static let embedder = "LonghaulTestSession"
 
     @Test func anotherProgramsEngineRunsThem() async throws {

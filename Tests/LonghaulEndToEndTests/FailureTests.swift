@@ -4,7 +4,7 @@ import Testing
 
 /// What cannot be: places that are full, taken or read-only, credentials that would leave their
 /// origin.
-@Suite(.timeLimit(.minutes(10))) struct FailureTests {
+@Suite(.timeLimit(.minutes(60))) struct FailureTests {
     private static let isRoot = geteuid() == 0
 
     @Test(.enabled(if: isRoot, "skipped: mounting a tmpfs needs root"))

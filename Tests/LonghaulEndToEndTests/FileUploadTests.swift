@@ -4,7 +4,7 @@ import Testing
 
 /// Uploads over FTP to vsftpd and over SFTP to OpenSSH: killed on the way, the file is whole in the
 /// end, and nothing else is left beside it.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct FileUploadTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct FileUploadTests {
     private static let content = Representation(size: 8 << 20, seed: 6)
     private static let small = Representation(size: 10_000, seed: 7)
 

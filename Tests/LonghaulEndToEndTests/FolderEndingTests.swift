@@ -5,7 +5,7 @@ import Testing
 
 /// What becomes of the files of a watched folder after they were sent, and what a kill costs.
 @Suite(
-    .serialized, .timeLimit(.minutes(20)),
+    .serialized, .timeLimit(.minutes(60)),
     .enabled(if: UploadServer.isInstalled, "skipped: no python3"))
 struct FolderEndingTests {
     @Test func onlyWhatWasSentIsDeleted() async throws {

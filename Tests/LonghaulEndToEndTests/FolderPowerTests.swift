@@ -6,7 +6,7 @@ import Testing
 /// Watched folders on a disk that loses its power. `scripts/torture --power` cuts it at each system
 /// call that changes something.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .enabled(if: UploadServer.isInstalled, "skipped: no python3"),
     .enabled(if: OwnDisk.hasLoops, "skipped: no ext4 in a file can be mounted"))
 struct FolderPowerTests {

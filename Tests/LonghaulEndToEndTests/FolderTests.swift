@@ -5,7 +5,7 @@ import Testing
 
 /// Watched folders, with the built command: each complete file goes up once.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .enabled(if: UploadServer.isInstalled, "skipped: no python3"))
 struct FolderTests {
     @Test func whatIsThereAndWhatComesGoesUpOnce() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 /// Commands that follow what others do: each line is in the pipe as soon as it is known, and a
 /// signal loses none.
-@Suite(.timeLimit(.minutes(10))) struct FollowTests {
+@Suite(.timeLimit(.minutes(60))) struct FollowTests {
     /// The command, through a pipe.
     private func piped(_ home: LonghaulHome, to reader: String = "cat") -> LonghaulHome {
         home.through(["/bin/sh", "-c", "\"$@\" 2>&1 | \(reader)", "sh"])

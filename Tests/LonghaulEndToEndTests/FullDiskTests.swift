@@ -5,7 +5,7 @@ import Testing
 /// Btrfs takes another block for each page that is written again, which a full disk has not got:
 /// memory shared through a file of it is no memory.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .enabled(if: OwnDisk.hasBtrfs, "skipped: no Btrfs in a file can be mounted"))
 struct FullBtrfsTests {
     @Test(arguments: [false, true]) func isOutlived(isOfOldMaking: Bool) async throws {
@@ -38,7 +38,7 @@ struct FullBtrfsTests {
 
 /// The store and what is downloaded are on one disk, and it has not the room.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .enabled(if: OwnDisk.hasLoops, "skipped: no ext4 in a file can be mounted"))
 struct FullDiskTests {
     private let home: LonghaulHome

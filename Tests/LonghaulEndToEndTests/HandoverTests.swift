@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// A daemon whose program is replaced while it works: the new one goes on in the same process.
-@Suite(.timeLimit(.minutes(5))) struct HandoverTests {
+@Suite(.timeLimit(.minutes(60))) struct HandoverTests {
     /// A copy of the command that can be replaced.
     private func install(_ home: LonghaulHome) throws -> String {
         let path = home.scratch("longhaul")

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Hosts and engines that come and go, and questions that hosts answer.
-@Suite(.timeLimit(.minutes(10))) struct HostLifeTests {
+@Suite(.timeLimit(.minutes(60))) struct HostLifeTests {
     /// The engine dies; the next one watches the same process on, and starts no second.
     @Test func aLaunchOutlivesItsEngine() async throws {
         let hosts = try HostHome()

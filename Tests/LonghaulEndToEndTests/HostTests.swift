@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Hosts that are shell scripts, started by the built command: good ones and bad ones.
-@Suite(.timeLimit(.minutes(10))) struct HostTests {
+@Suite(.timeLimit(.minutes(60))) struct HostTests {
     @Test func theSampleIsStartedOnceForABatch() async throws {
         let hosts = try HostHome()
         let album = try hosts.home.scratch.directory("album")

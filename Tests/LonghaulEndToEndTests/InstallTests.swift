@@ -4,7 +4,7 @@ import Testing
 
 /// `install` and `uninstall` by the built command. The user's crontab is a file here, and the
 /// service manager a list of what it was told.
-@Suite(.timeLimit(.minutes(10))) struct InstallTests {
+@Suite(.timeLimit(.minutes(60))) struct InstallTests {
     /// A home in which `crontab` and, if asked for, `systemctl` are stand-ins.
     private func home(manager: Bool = false) throws -> LonghaulHome {
         let home = try LonghaulHome()

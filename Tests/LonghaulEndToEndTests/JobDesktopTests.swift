@@ -4,7 +4,7 @@ import Testing
 
 /// Jobs and the services of the desktop: by the built command, against stand-ins on a private bus.
 @Suite(
-    .timeLimit(.minutes(10)),
+    .timeLimit(.minutes(60)),
     .enabled(if: MockBus.isPossible, "skipped: needs dbus-daemon and python3-dbusmock"))
 struct JobDesktopTests {
     @Test func aRunKeepsTheMachineAwake() async throws {

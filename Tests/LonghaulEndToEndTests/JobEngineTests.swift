@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Engines and jobs that last: who waits for whom.
-@Suite(.timeLimit(.minutes(5))) struct JobEngineTests {
+@Suite(.timeLimit(.minutes(60))) struct JobEngineTests {
     private static let untilGo = "while [ ! -e $D/go ]; do sleep 0.2; done"
 
     /// `run` leaves at the end of its box, or when it is asked to; the run of the job goes on.

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Runs of jobs that outlive their engine, write much, leave children, or do not want to end.
-@Suite(.timeLimit(.minutes(20))) struct JobLifeTests {
+@Suite(.timeLimit(.minutes(60))) struct JobLifeTests {
     /// Two engines are killed while a job runs: it goes on, as one run with one log.
     @Test func aRunOutlivesTheEnginesThatAreKilled() async throws {
         let jobs = try JobHome()

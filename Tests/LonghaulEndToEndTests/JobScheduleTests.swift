@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// When jobs begin: by the zone of who made them, and not while a condition comes and goes.
-@Suite(.timeLimit(.minutes(5))) struct JobScheduleTests {
+@Suite(.timeLimit(.minutes(60))) struct JobScheduleTests {
     private func zone(_ zone: String?) throws -> JobHome {
         JobHome(try LonghaulHome().with(["TZ": zone]))
     }

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Jobs of one slot take turns, whatever happens to the engine.
-@Suite(.timeLimit(.minutes(5))) struct JobSlotTests {
+@Suite(.timeLimit(.minutes(60))) struct JobSlotTests {
     /// `$D/NAME.go` ends the job of that name.
     private func add(_ name: String, _ options: String..., to jobs: JobHome) async throws {
         try await jobs.run(

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Jobs that are made, run and shown by the built command.
-@Suite(.timeLimit(.minutes(10))) struct JobTests {
+@Suite(.timeLimit(.minutes(60))) struct JobTests {
     @Test func aJobRunsAsTheCommandThatMadeItWould() async throws {
         let jobs = try JobHome()
         let home = JobHome(jobs.home.with(["LC_TIME": "C.UTF-8", "SECRET": "s"]))

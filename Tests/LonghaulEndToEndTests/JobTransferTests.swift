@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Jobs that run after transfers.
-@Suite(.timeLimit(.minutes(10))) struct JobTransferTests {
+@Suite(.timeLimit(.minutes(60))) struct JobTransferTests {
     /// A transfer that completes counts, though it is removed, and though the engine is killed.
     @Test func aJobRunsWhenItsTransfersHaveCompleted() async throws {
         let jobs = try JobHome()

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Why a transfer waits: what went wrong the last time, wherever the wait is shown.
-@Suite(.timeLimit(.minutes(5))) struct LastErrorTests {
+@Suite(.timeLimit(.minutes(60))) struct LastErrorTests {
     private let home: LonghaulHome
 
     init() throws { home = try LonghaulHome() }

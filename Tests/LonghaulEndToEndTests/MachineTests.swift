@@ -5,7 +5,7 @@ import Testing
 /// A download on the wire while the machine changes around it: what takes its condition away stops
 /// it within two seconds, what gives it back starts it again, and no byte is asked for twice.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .enabled(if: OwnMachine.isPossible, "skipped: needs root, ip and network namespaces"))
 struct MachineTests {
     /// Moves, and is not done before its third request.

@@ -5,7 +5,7 @@ import Testing
 
 /// One list on several machines: `--shard`, `--report` and `longhaul report`. Each home is a
 /// machine.
-@Suite(.timeLimit(.minutes(5))) struct ManyMachinesTests {
+@Suite(.timeLimit(.minutes(60))) struct ManyMachinesTests {
     private func list(_ urls: [String]) -> String { urls.joined(separator: "\n") + "\n" }
 
     private func get(

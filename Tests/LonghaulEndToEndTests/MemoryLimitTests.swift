@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// `--max-memory` of hosts and jobs, without a manager of systemd: each process has the limit.
-@Suite(.timeLimit(.minutes(5))) struct MemoryLimitTests {
+@Suite(.timeLimit(.minutes(60))) struct MemoryLimitTests {
     private static let words = "may have exceeded its memory"
 
     /// A command that fills a buffer of this size.
@@ -85,7 +85,7 @@ import Testing
 /// `--max-memory` where a manager of systemd bounds the memory of a control group. The manager is
 /// a program that does what `busctl call … StartTransientUnit` has the manager do; the group is
 /// real, and a test writes the files of its memory controller.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: FakeManager.missing == nil, "no control groups"))
+@Suite(.timeLimit(.minutes(60)), .enabled(if: FakeManager.missing == nil, "no control groups"))
 struct MemoryGroupTests {
     private let manager: FakeManager
     private var home: LonghaulHome { manager.home }

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Networks, file systems and paths by name, with the built command.
-@Suite(.timeLimit(.minutes(10))) struct NamedConditionTests {
+@Suite(.timeLimit(.minutes(60))) struct NamedConditionTests {
     /// The events of the task's line, as the host got them.
     private static let body = """
         jq -c --unbuffered 'select(.type == "task") | .trigger.events' >> "$D/fired"

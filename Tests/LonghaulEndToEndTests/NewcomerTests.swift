@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// What a newcomer does: several files at once, the same again, a wrong digest, lists.
-@Suite(.timeLimit(.minutes(5))) struct NewcomerTests {
+@Suite(.timeLimit(.minutes(60))) struct NewcomerTests {
     private let home: LonghaulHome
 
     init() throws { home = try LonghaulHome() }

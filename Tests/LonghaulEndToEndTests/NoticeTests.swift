@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Notices to the user, with the built command.
-@Suite(.timeLimit(.minutes(10))) struct NoticeTests {
+@Suite(.timeLimit(.minutes(60))) struct NoticeTests {
     private let noticed: NoticeHome
     private var home: LonghaulHome { noticed.home }
     private var notices: [[String]] { noticed.notices }

@@ -5,7 +5,7 @@ import Testing
 /// A process may have so many files open and no more: transfers wait for that, and never fail for
 /// it.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .enabled(if: Strace.isInstalled, "skipped: no strace"))
 struct OpenFilesTests {
     /// What has come waits for the disk with its file open. Small files come faster than a slow

@@ -4,7 +4,7 @@ import Testing
 
 /// Directories whose file systems have other rules for names than Linux: NTFS, and the shorter
 /// names of EncFS.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct OtherNamesTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct OtherNamesTests {
     private static let ntfs: Comment = "skipped: no NTFS can be mounted"
     private static let encfs: Comment = "skipped: no EncFS can be mounted"
     private let home: LonghaulHome

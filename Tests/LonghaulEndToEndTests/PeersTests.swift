@@ -4,7 +4,7 @@ import Testing
 
 /// What README says of aria2 and curl, with the programs themselves. Longhaul's column is what all
 /// other tests show.
-@Suite(.timeLimit(.minutes(10))) struct PeersTests {
+@Suite(.timeLimit(.minutes(60))) struct PeersTests {
     enum Peer: String, CaseIterable, Sendable {
         case aria2c, curl
 

@@ -4,7 +4,7 @@ import Testing
 
 /// What is not plain HTTP: FTP and SFTP resume by size, time and overlap, TLS identities and
 /// redirects out of TLS are refused.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ProtocolTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct ProtocolTests {
     private static let content = Representation(size: 8 << 20, seed: 6)
     private static let changed = Representation(size: 8 << 20, seed: 7)
 

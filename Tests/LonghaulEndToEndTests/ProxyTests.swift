@@ -4,7 +4,7 @@ import Testing
 
 /// Whose proxies count, and what becomes of those who wait where one leads nowhere. The scripted
 /// server takes the requests that a proxy gets, and answers them itself.
-@Suite(.timeLimit(.minutes(10))) struct ProxyTests {
+@Suite(.timeLimit(.minutes(60))) struct ProxyTests {
     /// What the server saw of a file.
     private func targets(_ server: LoopbackServer, _ file: String) -> [String] {
         server.log.requests(for: file).map(\.target)

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Streams of other machines that wake a host, with the built engine and a real server.
-@Suite(.timeLimit(.minutes(10))) struct PushTests {
+@Suite(.timeLimit(.minutes(60))) struct PushTests {
     private let hosts: HostHome
 
     init() throws {

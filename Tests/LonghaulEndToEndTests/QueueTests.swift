@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// The queue as several processes use it at once, and the exit codes that scripts rely on.
-@Suite(.timeLimit(.minutes(10))) struct QueueTests {
+@Suite(.timeLimit(.minutes(60))) struct QueueTests {
     @Test func twoEnginesNeverRun() async throws {
         let home = try LonghaulHome()
         let first = try home.start("daemon")

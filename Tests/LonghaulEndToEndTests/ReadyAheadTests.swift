@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Small files are made ready by the dozen before the wire has a place for them.
-@Suite(.timeLimit(.minutes(10))) struct ReadyAheadTests {
+@Suite(.timeLimit(.minutes(60))) struct ReadyAheadTests {
     /// What comes after them may take long: what was made ready of it does not stand before what is
     /// more urgent.
     @Test func whatIsReadyAheadIsPassedByWhatIsUrgent() async throws {

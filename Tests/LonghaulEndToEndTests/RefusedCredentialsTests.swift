@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// A wrong password is not tried by the hundred: servers lock those out who do that.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct RefusedCredentialsTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct RefusedCredentialsTests {
     private func states(_ home: LonghaulHome) async throws -> [String: Int] {
         let rows = try await home.run("list", "--all", "--json").rows
         return rows.reduce(into: [:]) { $0[$1["state"].string ?? "", default: 0] += 1 }

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// `doctor --repair` that is killed or fails, and files that cannot be used.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct RepairTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct RepairTests {
     private static let enqueue = ["enqueue", "--earliest", "+10d", "http://127.0.0.1:1/a"]
 
     /// A store, half of which is in the log: the engine was killed.

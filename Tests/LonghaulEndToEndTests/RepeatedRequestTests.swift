@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// The same URL to the same destination once more: it is the transfer that has not completed.
-@Suite(.timeLimit(.minutes(10))) struct RepeatedRequestTests {
+@Suite(.timeLimit(.minutes(60))) struct RepeatedRequestTests {
     private let home: LonghaulHome
 
     init() throws {

@@ -3,7 +3,7 @@ import Testing
 
 /// What each answer to a resume means, by the built command: the first answer breaks off, and the
 /// row says how the server behaves from then on.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ResumeEndToEndTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct ResumeEndToEndTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var knobs: String
         /// What the first answer is; `knobs` come on top.

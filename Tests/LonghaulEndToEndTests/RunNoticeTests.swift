@@ -4,7 +4,7 @@ import Testing
 
 /// Notices of tasks and activities that have used up their time, and of jobs, with the built
 /// command.
-@Suite(.timeLimit(.minutes(10))) struct RunNoticeTests {
+@Suite(.timeLimit(.minutes(60))) struct RunNoticeTests {
     private let noticed: NoticeHome
     private let hosts: HostHome
     private let jobs: JobHome

@@ -4,7 +4,7 @@ import LonghaulTestSupport
 import Testing
 
 /// What `run` tells of what has failed, for the mail that cron sends.
-@Suite(.timeLimit(.minutes(10))) struct RunReportTests {
+@Suite(.timeLimit(.minutes(60))) struct RunReportTests {
     private func failures(_ run: CLIProcess.Result) -> [String] {
         run.errors.split(separator: "\n").map(String.init).filter { $0.contains(" failed") }
     }

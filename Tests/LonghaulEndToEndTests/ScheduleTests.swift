@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// The right moment, by the built command on a machine whose conditions are given.
-@Suite(.timeLimit(.minutes(10))) struct ScheduleTests {
+@Suite(.timeLimit(.minutes(60))) struct ScheduleTests {
     private let bad = ["LONGHAUL_CONDITIONS": "power=battery,battery=30,network=metered,idle=no"]
     private let good = ["LONGHAUL_CONDITIONS": "power=external,network=unmetered,idle=yes"]
 

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Secrets that stand in files of the user, and other options about what a server answers.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct SecretFileTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct SecretFileTests {
     private func write(_ text: String, _ name: String, _ home: LonghaulHome) throws -> String {
         let path = home.scratch(name)
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))

@@ -5,7 +5,7 @@ import Testing
 /// What `install --systemd` sets up, with a real service manager. One test at a time: the managers
 /// have the control groups of the tests in common.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .enabled(if: OwnSystemd.missing == nil, "skipped: \(OwnSystemd.missing ?? "")"))
 struct ServiceTests {
     private static let service = "longhaul.service"

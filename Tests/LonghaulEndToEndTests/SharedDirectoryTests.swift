@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Others work where the part files are: another queue, a backup, whoever cuts files off.
-@Suite(.timeLimit(.minutes(10))) struct SharedDirectoryTests {
+@Suite(.timeLimit(.minutes(60))) struct SharedDirectoryTests {
     private static let knobs = "size=4M&etag=v1&stall=2M&stalls=1"
     private static let part = ".a.bin.1.longhaul-part"
 

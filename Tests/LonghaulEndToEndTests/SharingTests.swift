@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Equal requests from many processes, with the built command.
-@Suite(.serialized, .timeLimit(.minutes(30)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct SharingTests {
     static let environment = ProcessInfo.processInfo.environment
     static let mebibytes = environment["LONGHAUL_SHARE_MEBIBYTES"].flatMap { Int($0) } ?? 6

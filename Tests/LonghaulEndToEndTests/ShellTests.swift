@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// What shells do to a command: hang-ups that are ignored, readers that go away, closed streams.
-@Suite(.timeLimit(.minutes(10))) struct ShellTests {
+@Suite(.timeLimit(.minutes(60))) struct ShellTests {
     /// Runs the command in a shell, which has it as its arguments.
     private func shell(_ script: String) -> [String] { ["/bin/sh", "-c", script, "sh"] }
 

@@ -5,7 +5,7 @@ import Testing
 /// A machine that sleeps or shuts down waits until everything is saved: by the built command,
 /// against logind's stand-in on a private bus.
 @Suite(
-    .timeLimit(.minutes(10)),
+    .timeLimit(.minutes(60)),
     .enabled(if: MockBus.isPossible, "skipped: needs dbus-daemon and python3-dbusmock"))
 struct SleepTests {
     /// Moves, and is never done before it is told to go on.

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// One slow disk does not slow down what goes to others.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: Strace.isInstalled, "skipped: no strace"))
+@Suite(.timeLimit(.minutes(60)), .enabled(if: Strace.isInstalled, "skipped: no strace"))
 struct SlowDiskTests {
     @Test func othersGoOnBesideASlowDisk() async throws {
         let home = try LonghaulHome()

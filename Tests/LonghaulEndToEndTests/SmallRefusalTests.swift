@@ -4,7 +4,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Refusals that say what helps, and those that are none.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct SmallRefusalTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct SmallRefusalTests {
     /// The server names the files: that their URLs end alike is no conflict, and the same list once
     /// more is the same transfers.
     @Test func namesOfTheServer() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 /// An engine whose process is stopped, or whose words nobody reads, holds nobody up; and where it
 /// does, everybody is told.
-@Suite(.timeLimit(.minutes(10))) struct StoppedEngineTests {
+@Suite(.timeLimit(.minutes(60))) struct StoppedEngineTests {
     private static let file = "a?size=2M&seed=4&etag=v1&stall=600K"
 
     private func status(_ home: LonghaulHome) async throws -> JSONValue? {

@@ -4,7 +4,7 @@ import Testing
 
 /// A store that cannot be used: every command says why and what to do, ends with 73, touches
 /// nothing, and when it is mended the queue is there as it was.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct StoreFailureTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct StoreFailureTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var what: String
         var says: String

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// The bytes of a transfer in order, as they come: `cat`, and `get -o -`.
-@Suite(.timeLimit(.minutes(10))) struct StreamTests {
+@Suite(.timeLimit(.minutes(60))) struct StreamTests {
     /// Runs a shell command, in which `$L` is the command.
     private func shell(_ home: LonghaulHome, _ command: String) throws -> CLIProcess {
         var environment = home.environment

@@ -2,7 +2,7 @@ import LonghaulTestSupport
 import Testing
 
 /// The whole chain once: the built command, a home of its own, the loopback server, the oracle.
-@Suite(.timeLimit(.minutes(10))) struct SupportTests {
+@Suite(.timeLimit(.minutes(60))) struct SupportTests {
     @Test func aCutDownloadGoesOnFromItsBytes() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in

@@ -4,7 +4,7 @@ import Testing
 
 /// Background tasks and wake-ups of hosts that are shell scripts, asked for and seen by the built
 /// command.
-@Suite(.timeLimit(.minutes(10))) struct TaskCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct TaskCommandTests {
     @Test func aRefreshGetsItsLineAndItsEnvironment() async throws {
         let hosts = try HostHome()
         try await hosts.add("--permit", "refresh", body: "cat > $D/got; env > $D/env")
@@ -390,7 +390,7 @@ import Testing
 }
 
 /// Wake-ups, the counterpart of pushes.
-@Suite(.timeLimit(.minutes(10))) struct WakeCommandTests {
+@Suite(.timeLimit(.minutes(60))) struct WakeCommandTests {
     @Test func thoseOfOneIdentifierAreMerged() async throws {
         let hosts = try HostHome()
         try await hosts.add(body: "cat > $D/got; env > $D/env")

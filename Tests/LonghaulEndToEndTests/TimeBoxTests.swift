@@ -2,7 +2,7 @@ import LonghaulTestSupport
 import Testing
 
 /// `run --max-time` and downloads that nothing lets resume.
-@Suite(.timeLimit(.minutes(10))) struct TimeBoxTests {
+@Suite(.timeLimit(.minutes(60))) struct TimeBoxTests {
     /// 8 MiB in four seconds, without a length, a tag or a date.
     private static let stream = "a.bin?size=8M&seed=3&nolength&rate=2M"
 

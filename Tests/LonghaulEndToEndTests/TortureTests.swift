@@ -4,7 +4,7 @@ import Testing
 
 /// Some of the cases of `scripts/torture`, chosen anew each day: the command is killed at one of
 /// its system calls, or the call fails, and everything comes to a right end all the same.
-@Suite(.serialized, .timeLimit(.minutes(20))) struct TortureTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct TortureTests {
     private static let missing = ["clang", "curl", "python3"].filter {
         InstalledProgram.find($0) == nil
     }

@@ -6,7 +6,7 @@ import Testing
 /// any other: nothing is given up, nothing is fetched to the disk below, and it goes on by itself
 /// when the disk is back.
 @Suite(
-    .serialized, .timeLimit(.minutes(10)),
+    .serialized, .timeLimit(.minutes(60)),
     .enabled(if: OwnDisk.hasLoops, "skipped: no ext4 in a file can be mounted"))
 struct UnmountedDiskTests {
     private let home: LonghaulHome

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// One row of the queue that cannot be understood: damage, or what a later version has written.
-@Suite(.timeLimit(.minutes(10))) struct UnreadableRowTests {
+@Suite(.timeLimit(.minutes(60))) struct UnreadableRowTests {
     private func spoil(_ home: LonghaulHome, _ ids: String, _ options: String) async throws {
         _ = try await home.stored(
             "UPDATE transfer SET options = '\(options)' WHERE id IN (\(ids))", writing: true)

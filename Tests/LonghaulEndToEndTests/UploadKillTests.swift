@@ -4,7 +4,7 @@ import Testing
 
 /// `kill -9` during uploads: the server's file is right in the end, nothing is left open there, and
 /// no more is sent again than the kernel had taken, or the parts of S3 that were under way.
-@Suite(.serialized, .timeLimit(.minutes(30)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct UploadKillTests {
     /// How a kill test is to run.
     private struct Plan {

@@ -5,7 +5,7 @@ import Testing
 
 /// `upload -r` and `upload` of several files: all arrive, whatever happens on the way, and the same
 /// command again sends only what is new or changed.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct UploadTreeTests {
+@Suite(.serialized, .timeLimit(.minutes(60))) struct UploadTreeTests {
     private static let names = (0..<60).map { "d\($0 % 3)/e \($0 % 2)/f%\($0) ä" }
 
     private let home: LonghaulHome

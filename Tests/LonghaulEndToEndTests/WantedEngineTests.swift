@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Work that is recorded while an engine runs that will not stay for it.
-@Suite(.timeLimit(.minutes(10))) struct WantedEngineTests {
+@Suite(.timeLimit(.minutes(60))) struct WantedEngineTests {
     private func starting(_ home: LonghaulHome) -> LonghaulHome {
         home.with(["LONGHAUL_AUTOSTART": nil])
     }

@@ -2,7 +2,7 @@ import LonghaulTestSupport
 import Testing
 
 /// What somebody reads who has mistyped something.
-@Suite(.timeLimit(.minutes(10))) struct WordingTests {
+@Suite(.timeLimit(.minutes(60))) struct WordingTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var typed: [String]
         var status: Int32

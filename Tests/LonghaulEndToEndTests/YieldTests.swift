@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// A discretionary transfer on a line of its own making: network namespaces need root.
-@Suite(.timeLimit(.minutes(10)), .serialized) struct YieldTests {
+@Suite(.timeLimit(.minutes(60)), .serialized) struct YieldTests {
     static let missing: [String] = {
         let tools = ["ip", "tc", "ethtool", "nginx", "curl", "python3"]
         let places = ["/usr/sbin/", "/sbin/", "/usr/bin/", "/bin/", "/usr/local/bin/"]

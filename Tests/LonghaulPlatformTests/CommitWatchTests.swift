@@ -3,7 +3,7 @@ import LonghaulPlatform
 import LonghaulTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct CommitWatchTests {
+@Suite(.timeLimit(.minutes(60))) struct CommitWatchTests {
     @Test func tellsOfWritesToOurFilesOnly() throws {
         let scratch = try LonghaulTestSupport.Scratch("watch")
         try scratch.write("a", to: "queue.sqlite-wal")

@@ -8,7 +8,7 @@ import Testing
 @testable import LonghaulPlatform
 
 /// The processes of launches, without an engine.
-@Suite(.timeLimit(.minutes(10))) struct HostsWatchTests {
+@Suite(.timeLimit(.minutes(60))) struct HostsWatchTests {
     private final class Notices: Sendable {
         private let all = Mutex<[HostNotice]>([])
 

@@ -8,7 +8,7 @@ import ServiceLifecycle
 import Testing
 
 /// The engine as a service of a real group.
-@Suite(.timeLimit(.minutes(10))) struct EngineServiceTests {
+@Suite(.timeLimit(.minutes(60))) struct EngineServiceTests {
     private let scratch: Scratch
     private let queue: TransferQueue
     private let service: EngineService

@@ -8,7 +8,7 @@ import Testing
 
 /// Stories of bundles that the simulation's lives have told: one small file and a large one, on a
 /// good server.
-@Suite(.timeLimit(.minutes(10))) struct BundleStoryTests {
+@Suite(.timeLimit(.minutes(60))) struct BundleStoryTests {
     @Test func aFileThatIsDeletedMeanwhileComesAgain() throws {
         let world = try SimWorld(seed: 1)
         defer { world.cleanUp() }

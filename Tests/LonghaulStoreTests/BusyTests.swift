@@ -6,7 +6,7 @@ import Testing
 @testable import LonghaulStore
 
 /// Waiting for another connection that writes.
-@Suite(.timeLimit(.minutes(10))) struct BusyTests {
+@Suite(.timeLimit(.minutes(60))) struct BusyTests {
     /// Somebody writes nearly all the time, a transaction after the other: whoever waits finds one
     /// of the gaps soon.
     @Test func aShortGapIsFound() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 /// Continued tasks of a simulated world: what reports runs on, what is silent is expired, and what
 /// a person stops has ended.
-@Suite(.timeLimit(.minutes(5))) struct ContinuedWorldTests {
+@Suite(.timeLimit(.minutes(60))) struct ContinuedWorldTests {
     private let world: SimulatedWorld
     private let scheduler: BackgroundTaskScheduler
     private static let host = HostProgram(

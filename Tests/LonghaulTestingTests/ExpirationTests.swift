@@ -4,7 +4,7 @@ import LonghaulTesting
 import Testing
 
 /// How tasks of a simulated world learn that they are to stop, and how they end.
-@Suite(.timeLimit(.minutes(5))) struct ExpirationTests {
+@Suite(.timeLimit(.minutes(60))) struct ExpirationTests {
     private let world: SimulatedWorld
     private let scheduler: BackgroundTaskScheduler
     private static let host = HostProgram(

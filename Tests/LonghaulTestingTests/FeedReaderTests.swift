@@ -6,7 +6,7 @@ import Testing
 @testable import feedreader
 
 /// The sample through a week.
-@Suite(.timeLimit(.minutes(5))) struct FeedReaderTests {
+@Suite(.timeLimit(.minutes(60))) struct FeedReaderTests {
     @Test func aWeekOfAFeedReader() async throws {
         let home = FileManager.default.temporaryDirectory.appending(
             path: "week-\(UUID().uuidString)", directoryHint: .isDirectory)

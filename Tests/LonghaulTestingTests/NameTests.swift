@@ -4,7 +4,7 @@ import LonghaulTesting
 import Testing
 
 /// Networks and file systems of a simulated world by their names.
-@Suite(.timeLimit(.minutes(5))) struct NameTests {
+@Suite(.timeLimit(.minutes(60))) struct NameTests {
     private let world: SimulatedWorld
     private let scheduler: BackgroundTaskScheduler
     private let events = Box<[TriggerEvent]>([])

@@ -8,7 +8,7 @@ import Testing
 @testable import Longhaul
 
 /// Finite-length work: tokens, their time, and what is said about them.
-@Suite(.timeLimit(.minutes(5))) struct ActivityTests {
+@Suite(.timeLimit(.minutes(60))) struct ActivityTests {
     /// An address at which no bus listens.
     private let home = Activities(bus: "unix:path=/nonexistent/bus")
 
@@ -119,7 +119,7 @@ import Testing
 
 /// The delay lock, by logind's stand-in on a private bus.
 @Suite(
-    .timeLimit(.minutes(5)),
+    .timeLimit(.minutes(60)),
     .enabled(if: MockBus.isPossible, "skipped: needs dbus-daemon and python3-dbusmock"))
 struct ActivityLockTests {
     private let bus: MockBus

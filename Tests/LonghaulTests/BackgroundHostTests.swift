@@ -6,7 +6,7 @@ import Testing
 @testable import Longhaul
 
 /// A host in Swift, launched by an engine in this process.
-@Suite(.timeLimit(.minutes(10))) struct BackgroundHostTests {
+@Suite(.timeLimit(.minutes(60))) struct BackgroundHostTests {
     private let home: SessionHome
     private let queue: TransferQueue
     private static let host = "com.example.host"
@@ -199,7 +199,7 @@ import Testing
 }
 
 /// The sample: follows a feed, is launched to refresh it, and has its files downloaded.
-@Suite(.timeLimit(.minutes(10))) struct FeedReaderTests {
+@Suite(.timeLimit(.minutes(60))) struct FeedReaderTests {
     @Test(.enabled(if: NginxServer.isInstalled, "skipped: no nginx or no openssl"))
     func episodesArriveWhileItDoesNotRun() async throws {
         let home = try LonghaulHome().with([
@@ -241,7 +241,7 @@ import Testing
 }
 
 /// The sample as a program that runs all day.
-@Suite(.timeLimit(.minutes(5))) struct StayingFeedReaderTests {
+@Suite(.timeLimit(.minutes(60))) struct StayingFeedReaderTests {
     private struct Reader {
         let home: LonghaulHome
         let server: LoopbackServer

@@ -4,7 +4,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Sets of files from Swift.
-@Suite(.timeLimit(.minutes(10))) struct BundleManagerTests {
+@Suite(.timeLimit(.minutes(60))) struct BundleManagerTests {
     @Test func aSetIsEnsuredCheckedAndRemoved() async throws {
         let home = try SessionHome()
         try await LoopbackServer.run { server in

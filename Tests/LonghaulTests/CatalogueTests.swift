@@ -4,7 +4,7 @@ import Testing
 
 /// The documentation of each library is one that DocC takes: every symbol that an article or a doc
 /// comment links to is there, and every parameter is spoken of.
-@Suite(.timeLimit(.minutes(10))) struct CatalogueTests {
+@Suite(.timeLimit(.minutes(60))) struct CatalogueTests {
     private static let docc = SymbolGraphs.tool("docc")
 
     @Test(

@@ -3,7 +3,7 @@ import Longhaul
 import LonghaulTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct DownloadTests {
+@Suite(.timeLimit(.minutes(60))) struct DownloadTests {
     @Test func aFileArrivesWithItsAnswer() async throws {
         let home = try SessionHome()
         try await LoopbackServer.run { server in

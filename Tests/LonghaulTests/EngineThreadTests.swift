@@ -4,7 +4,7 @@ import LonghaulTestSupport
 import Testing
 
 /// Which process is the engine, and that nothing is left of it.
-@Suite(.timeLimit(.minutes(10))) struct EngineThreadTests {
+@Suite(.timeLimit(.minutes(60))) struct EngineThreadTests {
     @Test func externalNeverMovesAByte() async throws {
         let home = try SessionHome()
         try await LoopbackServer.run { server in

@@ -3,7 +3,7 @@ import Longhaul
 import LonghaulTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct EventTests {
+@Suite(.timeLimit(.minutes(60))) struct EventTests {
     /// The first `count` events of the session, counting those alone of that kind.
     private func events(
         _ count: Int, _ kind: SessionEvent.Kind? = nil, of session: BackgroundSession

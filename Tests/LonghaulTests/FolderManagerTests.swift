@@ -5,7 +5,7 @@ import Testing
 
 /// Watched folders from Swift.
 @Suite(
-    .timeLimit(.minutes(5)), .enabled(if: UploadServer.isInstalled, "skipped: no python3"))
+    .timeLimit(.minutes(60)), .enabled(if: UploadServer.isInstalled, "skipped: no python3"))
 struct FolderManagerTests {
     @Test func whatAppearsIsSentAndMoved() async throws {
         let home = try SessionHome()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Longhaul
 
-@Suite(.timeLimit(.minutes(10))) struct ForegroundTests {
+@Suite(.timeLimit(.minutes(60))) struct ForegroundTests {
     @Test func dataArrivesAndLeavesNothingBehind() async throws {
         let home = try SessionHome()
         try await LoopbackServer.run { server in

@@ -7,7 +7,7 @@ import Testing
 @testable import Longhaul
 
 /// Requests and responses of swift-http-types.
-@Suite(.timeLimit(.minutes(10))) struct HTTPTypesTests {
+@Suite(.timeLimit(.minutes(60))) struct HTTPTypesTests {
     @Test func anHTTPRequestBecomesATransfer() throws {
         var get = HTTPRequest(
             method: .get, scheme: "https", authority: "example.com:81", path: "/a%20b?c=d")

@@ -3,7 +3,7 @@ import Longhaul
 import LonghaulTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct SessionHostTests {
+@Suite(.timeLimit(.minutes(60))) struct SessionHostTests {
     private func configuration(_ home: SessionHome) -> BackgroundSession.Configuration {
         var configuration = home.configuration()
         configuration.host = HostProgram(identifier: "com.example.photos", command: ["/bin/false"])
@@ -163,7 +163,7 @@ import Testing
 }
 
 /// The sample: asks for photos, is gone, is started when they are there, and moves them.
-@Suite(.timeLimit(.minutes(10))) struct PhotoSyncTests {
+@Suite(.timeLimit(.minutes(60))) struct PhotoSyncTests {
     @Test func photosComeWhileItDoesNotRun() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in

@@ -6,7 +6,7 @@ import Testing
 @testable import Longhaul
 
 /// Values of a program as payloads.
-@Suite(.timeLimit(.minutes(10))) struct PayloadTests {
+@Suite(.timeLimit(.minutes(60))) struct PayloadTests {
     private struct Cleaning: Codable, Hashable {
         var keep: Int
         var since: Date

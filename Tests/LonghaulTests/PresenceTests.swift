@@ -8,7 +8,7 @@ import Testing
 @testable import Longhaul
 
 /// What a process has of a store, when threads are short and when the store is not what it was.
-@Suite(.timeLimit(.minutes(10))) struct PresenceTests {
+@Suite(.timeLimit(.minutes(60))) struct PresenceTests {
     // MARK: - No thread
 
     @Test func aDeskWithoutAThreadIsNone() throws {

@@ -4,7 +4,7 @@ import Testing
 
 /// The public names of the last release, in `docs/api`, are still there: a source that compiled
 /// with it compiles with this version. `scripts/api` writes them.
-@Suite(.timeLimit(.minutes(10))) struct PublicNameTests {
+@Suite(.timeLimit(.minutes(60))) struct PublicNameTests {
     @Test(
         .enabled(if: SymbolGraphs.canBeMade, "skipped: no swift-symbolgraph-extract"),
         arguments: SymbolGraphs.libraries)

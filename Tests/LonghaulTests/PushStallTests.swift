@@ -6,7 +6,7 @@ import Testing
 
 /// Streams that fall silent: an engine in this process that waits a second for them in place of
 /// minutes, a real server, and a host that is a script.
-@Suite(.timeLimit(.minutes(10))) struct PushStallTests {
+@Suite(.timeLimit(.minutes(60))) struct PushStallTests {
     private let home: LonghaulHome
 
     init() throws {

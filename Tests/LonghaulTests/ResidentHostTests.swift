@@ -8,7 +8,7 @@ import Testing
 
 /// A host that runs by itself, in the process of the engine. Its program is not there: all that is
 /// handed over comes to this process.
-@Suite(.timeLimit(.minutes(5))) struct ResidentHostTests {
+@Suite(.timeLimit(.minutes(60))) struct ResidentHostTests {
     private let home: SessionHome
     private let queue: TransferQueue
     private let log = Log()

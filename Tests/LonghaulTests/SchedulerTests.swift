@@ -6,7 +6,7 @@ import Testing
 @testable import Longhaul
 
 /// Requests as programs make them, and what is recorded of them.
-@Suite(.timeLimit(.minutes(10))) struct SchedulerTests {
+@Suite(.timeLimit(.minutes(60))) struct SchedulerTests {
     private let home: SessionHome
 
     init() throws {

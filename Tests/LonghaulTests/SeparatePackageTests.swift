@@ -5,7 +5,7 @@ import Testing
 
 /// Packages of somebody else's, with nothing but what the documents say. Their build folders stay
 /// beside the tests' own, so that only the first time takes minutes.
-@Suite(.timeLimit(.minutes(30))) struct SeparatePackageTests {
+@Suite(.timeLimit(.minutes(60))) struct SeparatePackageTests {
     @Test func thePageIsEnough() async throws {
         let scratch = try Scratch("embedder")
         let folder = try await SeparatePackage("fetch", of: Article("docs/swift.md"))

@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// What the documents show compiles against the library that was just built.
-@Suite(.timeLimit(.minutes(10))) struct SnippetTests {
+@Suite(.timeLimit(.minutes(60))) struct SnippetTests {
     /// The language of an embedder: its mode, and features that change what its source means.
     @Test(arguments: [
         ["-swift-version", "5"], ["-swift-version", "6"],

@@ -8,7 +8,7 @@ import Testing
 @testable import Longhaul
 
 /// Engines that are wanted while somebody holds the lease who leaves at once.
-@Suite(.timeLimit(.minutes(10))) struct WantedEngineTests {
+@Suite(.timeLimit(.minutes(60))) struct WantedEngineTests {
     /// Stands for the engine that is started: notes that it was.
     private func program(_ home: SessionHome) throws -> String {
         let path = try home.scratch.write(

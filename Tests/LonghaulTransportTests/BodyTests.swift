@@ -2,7 +2,7 @@ import LonghaulCore
 import LonghaulTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct BodyTests {
     @Test func aBodyIsWrittenAndCounted() async throws {
         let body = pattern(0..<300_000)

@@ -5,7 +5,7 @@ import Testing
 
 /// The connections that are open to one origin, whichever pools and transports they belong to:
 /// libcurl bounds those of its shares in some versions only, and never over several.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct ConnectionLimitTests {
     enum Kind: CaseIterable {
         case foreground, background, yielding

@@ -8,7 +8,7 @@ import Testing
 /// Over HTTP/2 a connection outlives its requests, and one on which nothing comes any more must not
 /// be given to the next.
 @Suite(
-    .timeLimit(.minutes(10)),
+    .timeLimit(.minutes(60)),
     .enabled(if: NginxServer.isInstalled, "skipped: no nginx or no openssl"))
 struct DeadConnectionTests {
     private let body = pattern(0..<3_000_000)

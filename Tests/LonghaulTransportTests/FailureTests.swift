@@ -4,7 +4,7 @@ import LonghaulTransport
 import Testing
 
 /// How requests end early.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct FailureTests {
     private func run(
         _ steps: [ScriptedServer.Step], on part: PartFile = PartFile(),

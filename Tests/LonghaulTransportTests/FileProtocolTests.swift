@@ -6,7 +6,7 @@ import LonghaulTransport
 import Testing
 
 /// FTP against vsftpd, SFTP against OpenSSH: no heads, offsets instead of ranges.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct FileProtocolTests {
     private let body = pattern(0..<1_000_000)
     private let modified = Date(timeIntervalSince1970: 784_111_777)

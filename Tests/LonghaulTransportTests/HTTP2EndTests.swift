@@ -8,7 +8,7 @@ import Testing
 /// An answer over HTTP/2 that tells no length, and a libcurl that takes a stream that was reset for
 /// one that has ended.
 @Suite(
-    .timeLimit(.minutes(10)),
+    .timeLimit(.minutes(60)),
     .enabled(if: NginxServer.isInstalled, "skipped: no nginx or no openssl"))
 struct HTTP2EndTests {
     private let body = pattern(0..<300_000)

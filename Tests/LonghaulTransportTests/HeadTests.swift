@@ -3,7 +3,7 @@ import LonghaulTransport
 import Testing
 
 /// Which head is judged, when, and what its fields say.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct HeadTests {
     private func run(
         _ text: String, isCutOff: Bool = false,

@@ -8,7 +8,7 @@ import Testing
 /// What is slowed down shares no connection: over HTTP/2 all that comes for it would pile up in
 /// memory while the others of its connection are read.
 @Suite(
-    .timeLimit(.minutes(10)),
+    .timeLimit(.minutes(60)),
     .enabled(if: NginxServer.isInstalled, "skipped: no nginx or no openssl"))
 struct LimitedStreamTests {
     private let body = pattern(0..<2_000_000)

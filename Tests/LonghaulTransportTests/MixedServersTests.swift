@@ -8,7 +8,7 @@ import Testing
 /// Some of the servers behind one name speak HTTP/2, others do not. libcurl 7.88 knows for the name
 /// whether requests may share a connection, not for each connection.
 @Suite(
-    .timeLimit(.minutes(10)),
+    .timeLimit(.minutes(60)),
     .enabled(if: NginxServer.isInstalled, "skipped: no nginx or no openssl"))
 struct MixedServersTests {
     private let body = pattern(0..<6_000_000)

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Everything at once, by seed: whatever is done to requests, each ends once, and no byte is wrong.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct MixedTests {
     private let body = pattern(0..<200_000)
 

@@ -8,7 +8,7 @@ import Testing
 /// A request is taken off the wire while libcurl holds bytes back for it, and its connection serves
 /// another one.
 @Suite(
-    .timeLimit(.minutes(10)),
+    .timeLimit(.minutes(60)),
     .enabled(if: NginxServer.isInstalled, "skipped: no nginx or no openssl"))
 struct PausedStreamTests {
     /// Once with what the engine has not decided on, once with what is beyond the rate limit.

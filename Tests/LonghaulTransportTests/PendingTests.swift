@@ -5,7 +5,7 @@ import Testing
 
 /// Requests that libcurl has no connection for: what they are really connected to is known to it
 /// alone.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct PendingTests {
     /// Longer than a request is left waiting inside.
     private static let stall = 1.4

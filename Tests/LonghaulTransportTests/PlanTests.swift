@@ -3,7 +3,7 @@ import LonghaulTransport
 import Testing
 
 /// What of a body goes where.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct PlanTests {
     private let body = pattern(0..<100_000)
 

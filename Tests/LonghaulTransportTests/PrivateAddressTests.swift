@@ -3,7 +3,7 @@ import LonghaulTransport
 import Testing
 
 /// A request that refuses private addresses makes no connection to one, and uses none.
-@Suite(.timeLimit(.minutes(5))) struct PrivateAddressTests {
+@Suite(.timeLimit(.minutes(60))) struct PrivateAddressTests {
     private var refusing: ConnectionSettings {
         var settings = ConnectionSettings()
         settings.privateAddresses = .refuse

@@ -4,7 +4,7 @@ import Testing
 
 /// Limits are measured by what has been written when, at the moments of the transport's own
 /// notices.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(60)))
 struct RateTests {
     private let body = pattern(0..<1_000_000)
 

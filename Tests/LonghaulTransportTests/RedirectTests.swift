@@ -2,7 +2,7 @@ import LonghaulCore
 import LonghaulTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct RedirectTests {
     private static let fields = [
         ("Range", "bytes=5-"), ("If-Range", "\"tag\""), ("Accept-Encoding", "identity"),

@@ -4,7 +4,7 @@ import LonghaulTransport
 import Testing
 
 /// What goes out.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct RequestTests {
     @Test func fieldsGoOutAsGiven() async throws {
         let server = try ScriptedServer { _ in [answer(body: [1])] }

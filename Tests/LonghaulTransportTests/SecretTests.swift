@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Secrets that are read for each request, and schemes that prove a password without sending it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(60)))
 struct SecretTests {
     private func secrets(
         _ fields: [String] = [], user: String? = nil, cookies: String = ""

@@ -4,7 +4,7 @@ import LonghaulTransport
 import Testing
 
 /// Answers that may be silent for minutes, as streams of events are.
-@Suite(.timeLimit(.minutes(10))) struct SilentStreamTests {
+@Suite(.timeLimit(.minutes(60))) struct SilentStreamTests {
     private let server: ScriptedServer
     private let wire: Wire
 

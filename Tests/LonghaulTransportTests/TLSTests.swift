@@ -6,7 +6,7 @@ import Testing
 
 /// TLS and HTTP/2, against nginx.
 @Suite(
-    .timeLimit(.minutes(10)),
+    .timeLimit(.minutes(60)),
     .enabled(if: NginxServer.isInstalled, "skipped: no nginx or no openssl"))
 struct TLSTests {
     private let body = pattern(0..<3_000_000)

@@ -5,7 +5,7 @@ import Testing
 
 /// What can be seen of yielding on loopback: how connections are shared. On a line of its own it is
 /// tested end to end.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(60)))
 struct YieldingTests {
     @Test func whatYieldsHasConnectionsOfItsOwn() async throws {
         let server = try ScriptedServer { _ in [answer(body: [1, 2, 3])] }

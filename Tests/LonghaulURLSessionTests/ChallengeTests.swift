@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Servers that ask who is there, and are asked.
-@Suite(.timeLimit(.minutes(5))) struct ChallengeTests {
+@Suite(.timeLimit(.minutes(60))) struct ChallengeTests {
     /// Answers challenges, and records them.
     private final class Login: NSObject, URLSessionTaskDelegate {
         let answer: @Sendable (URLAuthenticationChallenge) -> URLCredential?

@@ -6,7 +6,7 @@ import LonghaulURLSession
 import Testing
 
 /// Settings of a configuration, and how tasks show themselves.
-@Suite(.timeLimit(.minutes(5))) struct SettingsTests {
+@Suite(.timeLimit(.minutes(60))) struct SettingsTests {
     private let start = Date(timeIntervalSince1970: 1_790_000_000)
     private let url = URL(string: "https://example.com/a/film.bin")!
 

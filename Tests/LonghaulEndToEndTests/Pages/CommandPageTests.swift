@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// `docs/commands.md` shows what commands print: one story, told by the built command.
-@Suite(.timeLimit(.minutes(10))) struct CommandPageTests {
+@Suite(.timeLimit(.minutes(60))) struct CommandPageTests {
     private static let page = ConsolePage(path: "docs/commands.md")
 
     /// Runs a command as the page has it, with the server's addresses in place of the page's.

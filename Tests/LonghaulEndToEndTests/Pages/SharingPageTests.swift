@@ -2,7 +2,7 @@ import LonghaulTestSupport
 import Testing
 
 /// `docs/sharing.md` begins with a story.
-@Suite(.timeLimit(.minutes(10))) struct SharingPageTests {
+@Suite(.timeLimit(.minutes(60))) struct SharingPageTests {
     private static let page = ConsolePage(path: "docs/sharing.md")
     private static let heading = "Equal downloads share one fetch"
 

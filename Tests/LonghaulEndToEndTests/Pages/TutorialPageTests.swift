@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// `docs/tutorial.md` and `docs/recipes.md`, from the first command to the last.
-@Suite(.timeLimit(.minutes(10))) struct TutorialPageTests {
+@Suite(.timeLimit(.minutes(60))) struct TutorialPageTests {
     @Test func theTutorialIsAsOnThePage() async throws {
         let page = ConsolePage(path: "docs/tutorial.md")
         try await LoopbackServer.run { server in

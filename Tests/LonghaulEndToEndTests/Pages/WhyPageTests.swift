@@ -4,7 +4,7 @@ import LonghaulTestSupport
 import Testing
 
 /// `docs/why.md` shows each kind of wait as the built command tells it, as text and as JSON.
-@Suite(.timeLimit(.minutes(10))) struct WhyPageTests {
+@Suite(.timeLimit(.minutes(60))) struct WhyPageTests {
     private static let page = ConsolePage(path: "docs/why.md")
 
     /// Mounting a tmpfs needs root.

@@ -2,7 +2,7 @@ import LonghaulTestSupport
 import Testing
 
 /// The borrowed servers, asked by `curl`.
-@Suite(.enabled(if: CurlAnswer.isInstalled, "skipped: no curl"), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: CurlAnswer.isInstalled, "skipped: no curl"), .timeLimit(.minutes(60)))
 struct FixtureTests {
     private let file = Representation(size: 200_000, seed: 5)
 

@@ -3,7 +3,7 @@ import Glibc
 import LonghaulTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct ProcessTests {
+@Suite(.timeLimit(.minutes(60))) struct ProcessTests {
     private func shell(
         _ script: String, environment: [String: String]? = nil, directory: String? = nil,
         input: String? = nil

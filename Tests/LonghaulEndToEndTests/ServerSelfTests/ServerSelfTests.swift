@@ -3,7 +3,7 @@ import LonghaulTestSupport
 import Testing
 
 /// The test server checked with the `curl` command: every other test stands on what is true here.
-@Suite(.enabled(if: CurlAnswer.isInstalled, "skipped: no curl"), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: CurlAnswer.isInstalled, "skipped: no curl"), .timeLimit(.minutes(60)))
 struct ServerSelfTests {
     @Test func wholeFilesOverOneConnection() async throws {
         try await LoopbackServer.run { server in
