@@ -172,7 +172,7 @@ final class SimPushes {
         let wakeUps = events.map {
             WakeUp(identifier: $0.identifier, payload: $0.text, isUrgent: subscription.isUrgent)
         }
-        let isTaken = try world.store.subscriptions.receive(
+        let isTaken = try world.clients.subscriptions.receive(
             wakeUps, lastID: connection.stream.lastID, by: subscription.id, now: world.now.wall)
         guard isTaken else { return }
         for wakeUp in wakeUps {
