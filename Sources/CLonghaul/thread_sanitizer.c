@@ -1,5 +1,5 @@
-// Only in builds with ThreadSanitizer (scripts/test --sanitize thread): what it does not see of other
-// libraries.
+// Only in builds with ThreadSanitizer (scripts/test --sanitize thread): replacements for calls of other
+// libraries that it does not know.
 #define _GNU_SOURCE
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -34,8 +34,8 @@ __attribute__((swiftcall)) void lh_mutex_unlock(
     atomic_store_explicit(word, 0, memory_order_release);
 }
 
-// A thread that the C library's own joins would never end for the sanitizer, which knows the call with
-// a moment of the wall clock.
+// ThreadSanitizer does not know this call: a thread that it joins would never end. It knows
+// pthread_timedjoin_np(3), whose end is a moment of the wall clock.
 int pthread_clockjoin_np(
     pthread_t thread, void **result, clockid_t clock, const struct timespec *end) {
     struct timespec now, until;

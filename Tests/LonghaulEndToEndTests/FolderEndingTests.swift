@@ -90,22 +90,12 @@ struct FolderEndingTests {
                 rename(folders.path(".\(name)"), folders.path(name))
             }
             try folders.write("no", to: "half\(round).part")
-            let engine = try folders.home.start("daemon")
-            let before = try folders.arrived.count
-            let more = Int.random(in: 0..<40, using: &random)
-            try await eventually("round \(round)") {
-                try folders.arrived.count >= min(names.count, before + more)
-            }
+            let engine = try await folders.engine(sendingSomeOf: names, &random)
             engine.send(SIGKILL)
             _ = try await engine.wait()
         }
         try await folders.run("run")
-        let arrived = try folders.arrived
-        #expect(Set(arrived.keys) == names)
-        for name in names { #expect(folders.text(name) == name) }
-        // Those of each kill that were on the line.
-        let twice = arrived.values.reduce(0) { $0 + $1 - 1 }
-        #expect(twice <= rounds * 16, "\(twice)")
+        try folders.check(names, crashes: rounds)
         try await eventually("all is done") {
             ending == "keep" || !names.contains { folders.has("in/\($0)") }
         }

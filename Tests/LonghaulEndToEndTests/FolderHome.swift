@@ -1,5 +1,6 @@
 import Foundation
 import LonghaulTestSupport
+import Testing
 
 /// A home with a folder that is watched, and a server for its files.
 struct FolderHome {
@@ -89,6 +90,29 @@ struct FolderHome {
             let folder = try await folder
             return folder["waiting"] == 0 && folder["uploaded"].int == uploaded
         }
+    }
+
+    /// Starts an engine, and waits until it has sent some of the files that were not sent.
+    func engine(
+        sendingSomeOf names: Set<String>, _ random: inout SeededRandom
+    ) async throws -> CLIProcess {
+        let engine = try home.start("daemon")
+        let before = try arrived.count
+        let more = Int.random(in: 0..<40, using: &random)
+        try await eventually("\(more) of \(names.count) are sent") {
+            try arrived.count >= min(names.count, before + more)
+        }
+        return engine
+    }
+
+    /// Each file, whose text is its name, is at the server, and no other. A crash costs at most the
+    /// plain uploads that were on the line.
+    func check(_ names: Set<String>, crashes: Int) throws {
+        let arrived = try arrived
+        #expect(Set(arrived.keys) == names)
+        for name in names { #expect(text(name) == name) }
+        let twice = arrived.values.reduce(0) { $0 + $1 - 1 }
+        #expect(twice <= crashes * 16, "\(twice)")
     }
 
     func has(_ name: String) -> Bool { FileManager.default.fileExists(atPath: home.file(name)) }

@@ -64,24 +64,14 @@ struct FolderPowerTests {
             }
             try write("no", to: folders.path("half\(round).part"))
             try flush(folders.path(""))
-            let engine = try folders.home.start("daemon")
-            let before = try folders.arrived.count
-            let more = Int.random(in: 0..<40, using: &random)
-            try await eventually("round \(round)") {
-                try folders.arrived.count >= min(names.count, before + more)
-            }
+            let engine = try await folders.engine(sendingSomeOf: names, &random)
             try await cutPower(of: disk, under: engine)
             for name in names where !folders.has("in/\(name)") {
                 #expect(folders.text(name) == name)
             }
         }
         try await folders.run("run")
-        let arrived = try folders.arrived
-        #expect(Set(arrived.keys) == names)
-        for name in names { #expect(folders.text(name) == name) }
-        // Those of each cut that were on the line.
-        let twice = arrived.values.reduce(0) { $0 + $1 - 1 }
-        #expect(twice <= rounds * 16, "\(twice)")
+        try folders.check(names, crashes: rounds)
         #expect(ending == "keep" || !names.contains { folders.has("in/\($0)") })
         let folder = try await folders.folder
         #expect(folder["waiting"] == 0 && folder["failed"] == 0, "\(folder)")

@@ -13,8 +13,9 @@
 #define LH_JOB_LOG_TAIL (512 << 10)
 
 // Arguments after the program's name and LH_JOB_ARGUMENT: milliseconds from SIGTERM to SIGKILL, nice
-// value (a comma and bytes behind it limit the memory of each process of the command, unless a control
-// group does; a supervisor of another version finds the others where they were), directory, then the command by absolute path and its arguments. Standard input is the
+// value, directory, then the command by absolute path and its arguments. A comma and bytes behind the
+// nice value limit the memory of each process of the command, unless a control group does: another
+// argument would move those that a supervisor of another version reads. Standard input is the
 // command's; standard output is the log, opened for appending and empty. Never returns.
 void lh_job_run(int count, char *const *arguments);
 #endif

@@ -114,8 +114,7 @@ extension PartFile {
     func syncContent() throws(SystemFailure) {
         if uninterrupted({ fdatasync(descriptor) }) == 0 { return }
         let failure = SystemFailure.last("fdatasync", path)
-        // The file system cannot sync this file (fsync(2)); that is no sign of lost bytes.
-        if failure.errno != EINVAL, failure.errno != EOPNOTSUPP { throw failure }
+        if !failure.isUnsyncable { throw failure }
     }
 
     /// Drops the file's clean pages from the page cache: they will not be read soon, and the memory

@@ -49,8 +49,7 @@ package final class SourceFile: Sendable {
     func sync() throws(SystemFailure) {
         if uninterrupted({ fsync(descriptor) }) == 0 { return }
         let failure = SystemFailure.last("fsync", path)
-        // The file system cannot sync this file.
-        if failure.errno != EINVAL, failure.errno != EOPNOTSUPP { throw failure }
+        if !failure.isUnsyncable { throw failure }
     }
 
     /// A program has the file open for writing, see ``FileInspection/hasWriter(_:)``.

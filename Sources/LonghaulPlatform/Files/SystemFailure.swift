@@ -50,6 +50,9 @@ extension SystemFailure: CustomStringConvertible {
     /// `EISDIR`.
     package var isDirectory: Bool { errno == EISDIR }
 
+    /// The file system cannot sync this file (fsync(2)). That is no sign of lost bytes.
+    var isUnsyncable: Bool { errno == EINVAL || errno == EOPNOTSUPP }
+
     /// The file system refuses the name.
     package var isOfName: Bool { operation == "name" }
 

@@ -48,9 +48,10 @@ package struct SpentFile {
             guard try rename(to: next, in: target) else {
                 // After a power cut during its move it may have both names (Btrfs), and after a
                 // kill between link(2) and unlink(2). In one directory they would be the same name.
-                let isElsewhere = try DirectoryHandle(opening: parent).identity != target.identity
-                if isElsewhere, isFile(target.path(of: next)) { return try delete() }
-                continue
+                guard isFile(target.path(of: next)),
+                    try DirectoryHandle(opening: parent).identity != target.identity
+                else { continue }
+                return try delete()
             }
             if isFile(target.path(of: next)) { return .done }
             // Another file has taken the name meanwhile.

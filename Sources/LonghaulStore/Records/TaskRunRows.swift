@@ -149,8 +149,8 @@ struct TaskRunRows: ConnectionRows {
         try connection.run(
             """
             DELETE FROM taskRun WHERE host = ?1 AND identifier = ?2 AND endedAt IS NOT NULL \
-            AND notice IS NULL AND id NOT IN (SELECT id FROM taskRun WHERE host = ?1 AND identifier = ?2 \
-            ORDER BY id DESC LIMIT ?3)
+            AND notice IS NULL AND id NOT IN (SELECT id FROM taskRun WHERE host = ?1 \
+            AND identifier = ?2 ORDER BY id DESC LIMIT ?3)
             """, task.host, task.request.identifier, Limits.taskRunsKept)
     }
 

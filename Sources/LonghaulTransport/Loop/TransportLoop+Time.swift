@@ -117,8 +117,8 @@ extension TransportLoop {
 
     /// When it becomes silent, or when to check again because it still is.
     private func nextLook(at handle: EasyHandle) -> Int64 {
-        if handle.running?.request.connection.expectsSilence == true,
-            handle.running?.hop.isSuspect == false
+        if let running = handle.running, running.request.connection.expectsSilence,
+            !running.hop.isSuspect
         {
             return .max
         }

@@ -39,19 +39,17 @@ struct ProcessHost: Hashable, Sendable {
         let known = present.withLock { Array($0.keys) }.sorted { $0.name < $1.name }
         let hosts = (launched.map { [$0] } ?? []) + known
         if hosts.isEmpty { return }
-        let waiter = RecordWaiter()
-        await withCheckedContinuation { continuation in
-            waiter.continuation.withLock { $0 = continuation }
-            let hasBegun = DetachedThread.begin(name: "longhaul-notice") {
-                _ = hosts.contains { $0.record(expired: activity) }
-                waiter.resume()
-            }
-            guard hasBegun else { return waiter.resume() }
-            Task.detached {
-                try? await Task.sleep(for: .seconds(activityRecordSeconds))
-                waiter.resume()
-            }
+        let (ends, end) = AsyncStream.makeStream(of: Never.self)
+        let hasBegun = DetachedThread.begin(name: "longhaul-notice") {
+            _ = hosts.contains { $0.record(expired: activity) }
+            end.finish()
         }
+        guard hasBegun else { return }
+        Task.detached {
+            try? await Task.sleep(for: .seconds(activityRecordSeconds))
+            end.finish()
+        }
+        for await _ in ends {}
     }
 
     private func record(expired activity: String) -> Bool {
@@ -62,18 +60,5 @@ struct ProcessHost: Hashable, Sendable {
         guard (try? store.notices.record(expired: activity, of: name)) == true else { return false }
         WakeChannel.poke(directory)
         return true
-    }
-}
-
-/// Waits for the record or for the end of its time, whichever comes first.
-private final class RecordWaiter: Sendable {
-    let continuation = Mutex<CheckedContinuation<Void, Never>?>(nil)
-
-    func resume() {
-        let waiting = continuation.withLock { continuation in
-            defer { continuation = nil }
-            return continuation
-        }
-        waiting?.resume()
     }
 }
