@@ -248,27 +248,43 @@ static void release(lh_budget *budget, uint64_t held) {
             budget->connections[i].users--;
 }
 
-int lh_budget_use(lh_budget *budget, uint64_t site, uint16_t port, uint64_t *held) {
-    int may_use = 1;
-    pthread_mutex_lock(&budget->lock);
-    // An earlier exchange of the same request, as for an authentication, may have held another.
-    release(budget, *held);
-    *held = 0;
+static lh_connection *found(lh_budget *budget, uint64_t site, uint16_t port) {
     for (size_t i = 0; i < budget->count; i++) {
         lh_connection *one = &budget->connections[i];
-        if (one->site != site)
+        if (site && one->site != site)
             continue;
         if (one->port <= 0)
             one->port = lh_local_port(one->fd);
-        if (one->port != port)
-            continue;
-        may_use = !one->is_over;
-        if (may_use) {
-            one->users++;
-            *held = one->cookie;
-        }
-        break;
+        if (one->port == port)
+            return one;
     }
+    return NULL;
+}
+
+static int use_locked(lh_budget *budget, uint64_t site, uint16_t port, uint64_t *held) {
+    // An earlier exchange of the same request, as for an authentication, may have held another.
+    release(budget, *held);
+    *held = 0;
+    lh_connection *one = found(budget, site, port);
+    if (!one) {
+        // libcurl 8.22 takes a connection to a proxy for any server behind that.
+        one = found(budget, 0, port);
+        if (!one)
+            return 1;
+        if (one->is_over || !make_room(budget, site, budget->per_site))
+            return 0;
+        one->site = site;
+    }
+    if (one->is_over)
+        return 0;
+    one->users++;
+    *held = one->cookie;
+    return 1;
+}
+
+int lh_budget_use(lh_budget *budget, uint64_t site, uint16_t port, uint64_t *held) {
+    pthread_mutex_lock(&budget->lock);
+    int may_use = use_locked(budget, site, port, held);
     pthread_mutex_unlock(&budget->lock);
     return may_use;
 }

@@ -26,9 +26,12 @@ struct KillTests {
     @Test func nothingGoesOutOfSight() async throws {
         let home = try LonghaulHome()
         try await LoopbackServer.run { server in
-            // The first answer never ends: a kill that comes late finds the download, too.
-            let url = server.url("a.bin?size=24M&etag=v1&seed=2&rate=3M&stall=20M&stalls=1")
-            _ = try await home.run("enqueue", url, "-o", home.file("a.bin"))
+            // The answer does not end before the kill, however late that comes.
+            let url = server.url("a.bin?size=24M&etag=v1&seed=2&rate=3M&stall=20M")
+            let enqueued = try await home.run(
+                "enqueue", url, "-o", home.file("a.bin"), "--connections", "1",
+                "--stall-timeout", "1h")
+            #expect(enqueued.status == 0, "\(enqueued.errors)")
             let engine = try home.start("daemon")
             func show() async throws -> JSONValue {
                 try #require(try await home.run("show", "1", "--json").rows.first)
@@ -45,6 +48,7 @@ struct KillTests {
             for key in ["bytesDone", "bytesFetched"] {
                 #expect(after[key].int ?? 0 >= before[key].int ?? .max, "\(key) \(after)")
             }
+            server.goOn()
             let last = try await home.start("run").wait()
             #expect(last.status == 0, "\(last.errors)")
             try server.expected(url).verify(file: home.file("a.bin"))

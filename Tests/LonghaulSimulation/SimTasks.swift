@@ -394,10 +394,9 @@ final class SimTasks {
         if isLost { return true }
         // One that was cancelled while it ran, and has a result, is of the launch all the same.
         let requests = carriedRequests[id] ?? []
-        // Nothing tells the engine that adopts it of the continued task of a host that was removed:
-        // the launch has its first minute alone.
-        if hosts.ledger.watched[id]?.adoptedAt != nil,
-            requests.contains(where: { $0.kind == .continued }),
+        // Nothing tells the engine that adopts it of a continued task whose host was removed, or that
+        // was replaced before it began: the launch has its first minute alone.
+        if hosts.ledger.watched[id]?.adoptedAt != nil, hosts.processes[id]?.isContinued == true,
             !entries.values.contains(where: { $0.launch == id })
         {
             return true

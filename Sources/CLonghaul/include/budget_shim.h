@@ -56,9 +56,10 @@ void lh_budget_bound(lh_budget *budget, size_t per_site, size_t in_all);
 // connection may take several sockets at a time, for its addresses: it counts once.
 int lh_budget_open(
     lh_budget *budget, uint64_t site, const void *user, int family, int type, int protocol);
-// Before a request goes over the connection to the site with this local port: libcurl does not
-// report the socket of one that is in use. Returns 0 if the connection was shut down by
-// `lh_budget_open`; else `held` is the argument for `lh_budget_leave`.
+// Before a request goes over the connection with this local port: libcurl does not report the
+// socket of one that is in use. From here on it is counted for this site. Returns 0 if the
+// connection was shut down by `lh_budget_open`, or was another site's and this one has enough; else
+// `held` is the argument for `lh_budget_leave`.
 int lh_budget_use(lh_budget *budget, uint64_t site, uint16_t port, uint64_t *held);
 // `user` makes no connection any more, and does not use the one that it holds; 0 = none.
 void lh_budget_leave(lh_budget *budget, const void *user, uint64_t held);
