@@ -394,10 +394,11 @@ final class SimTasks {
         if isLost { return true }
         // One that was cancelled while it ran, and has a result, is of the launch all the same.
         let requests = carriedRequests[id] ?? []
-        // Nothing tells the engine that adopts it of a continued task whose host was removed, or that
-        // was replaced before it began: the launch has its first minute alone.
-        if hosts.ledger.watched[id]?.adoptedAt != nil, hosts.processes[id]?.isContinued == true,
-            !entries.values.contains(where: { $0.launch == id })
+        // No engine knows of a continued task that was replaced before it began, and one that adopts
+        // a launch knows of none of a removed host: the launch has its first minute alone.
+        if let entry = hosts.ledger.watched[id], hosts.processes[id]?.isContinued == true,
+            entry.adoptedAt != nil || hosts.ledger.hosts[entry.order.host] != nil,
+            !entries.values.contains(where: { $0.launch == id && $0.isContinued })
         {
             return true
         }

@@ -112,10 +112,11 @@ extension SimWorld {
         let isNowOrNever = wakeUp.expiresAt.map { $0 <= now.wall } ?? false
         task.expiresAt = isNowOrNever ? now.wall + Limits.wakeUpNowSeconds : wakeUp.expiresAt
         task.isUrgent = wakeUp.isUrgent || before?.isUrgent ?? false
-        // One that was urgent prefers nothing later, either.
-        task.prefers = task.isUrgent ? ConditionNeeds() : wakeUp.prefers
         // The one before may be on its way, with its urgency.
         task.mayHaveBeenHanded = !wakeUp.isUrgent && before != nil
+        // One that was urgent prefers nothing later, either.
+        let isUrgent = task.isUrgent && !task.mayHaveBeenHanded
+        task.prefers = isUrgent ? ConditionNeeds() : wakeUp.prefers
         say(
             "wake-up \(number) of \(host), \(wakeUp.identifier ?? "none"), urgent \(task.isUrgent),"
                 + " requires \(wakeUp.requires.names), prefers \(wakeUp.prefers?.names ?? [])")
