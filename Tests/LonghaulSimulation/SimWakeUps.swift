@@ -111,12 +111,17 @@ extension SimWorld {
         var task = SimTask(number: number, key: key, request: request, submitted: now)
         let isNowOrNever = wakeUp.expiresAt.map { $0 <= now.wall } ?? false
         task.expiresAt = isNowOrNever ? now.wall + Limits.wakeUpNowSeconds : wakeUp.expiresAt
-        task.isUrgent = wakeUp.isUrgent || before?.isUrgent ?? false
-        // The one before may be on its way, with its urgency.
-        task.mayHaveBeenHanded = !wakeUp.isUrgent && before != nil
+        task.isUrgent = wakeUp.isUrgent
+        if !wakeUp.isUrgent, let before {
+            // That may be on its way, with its urgency; the store knows.
+            task.mayHaveBeenHanded = true
+            let row = try? clients.tasks.waiting(for: host).first {
+                SimTask.number(of: $0) == number
+            }
+            task.isUrgent = before.isUrgent && row?.isUrgent == true
+        }
         // One that was urgent prefers nothing later, either.
-        let isUrgent = task.isUrgent && !task.mayHaveBeenHanded
-        task.prefers = isUrgent ? ConditionNeeds() : wakeUp.prefers
+        task.prefers = task.isUrgent ? ConditionNeeds() : wakeUp.prefers
         say(
             "wake-up \(number) of \(host), \(wakeUp.identifier ?? "none"), urgent \(task.isUrgent),"
                 + " requires \(wakeUp.requires.names), prefers \(wakeUp.prefers?.names ?? [])")
