@@ -29,9 +29,10 @@ package struct ContinuedRun: Hashable, Sendable {
         unrecorded = unrecorded?.followed(by: report) ?? report
     }
 
-    /// A resident process records its reports itself: the row has this number of them.
+    /// A resident process records its reports itself: the row has this number of them. The row of
+    /// a host that was removed is gone, and has none.
     package mutating func receive(reports count: Int, now: Instant) {
-        if count == reports { return }
+        if count <= reports { return }
         reports = count
         silentUntil = now + Limits.progressSeconds
     }

@@ -64,6 +64,14 @@ import Testing
         #expect(run.due(now: begin + 100) == nil && run.recordsAt == nil)
     }
 
+    /// The row of a resident process's run: more reports are progress, a row that is gone is none.
+    @Test(arguments: [(4, 70), (3, 60), (0, 60)])
+    func reportsAreCountedInTheStore(count: Int, silentUntil: Double) {
+        var run = ContinuedRun("t", reports: 3, now: begin)
+        run.receive(reports: count, now: begin + 10)
+        #expect(run.silentUntil == begin + silentUntil)
+    }
+
     // MARK: - Requests
 
     private static func request(
