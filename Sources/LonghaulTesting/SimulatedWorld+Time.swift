@@ -4,8 +4,9 @@ internal import LonghaulEngine
 internal import LonghaulSimulatedWire
 internal import LonghaulStore
 
-/// Looks, 0.2 ms apart, at a host that computes at one moment of a simulated world. They are counted
-/// instead of seconds: what keeps a host from the processors keeps the looks from them, too.
+/// Looks, 0.2 ms apart, at a host that computes at one moment of a simulated world. They are
+/// counted instead of seconds: what keeps a host from the processors keeps the looks from them,
+/// too.
 private let simulatedLooks = 300_000
 /// Turns of an engine at one moment of a simulated world.
 private let simulatedTurns = 100_000

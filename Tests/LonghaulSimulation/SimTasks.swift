@@ -394,8 +394,8 @@ final class SimTasks {
         if isLost { return true }
         // One that was cancelled while it ran, and has a result, is of the launch all the same.
         let requests = carriedRequests[id] ?? []
-        // No engine knows of a continued task that was replaced before it began, and one that adopts
-        // a launch knows of none of a removed host: the launch has its first minute alone.
+        // No engine knows of a continued task that was replaced before it began, and one that
+        // adopts a launch knows of none of a removed host: the launch has its first minute alone.
         if let entry = hosts.ledger.watched[id], hosts.processes[id]?.isContinued == true,
             entry.adoptedAt != nil || hosts.ledger.hosts[entry.order.host] != nil,
             !entries.values.contains(where: { $0.launch == id && $0.isContinued })

@@ -10,17 +10,21 @@ import Testing
     struct Cell: Sendable, CustomTestStringConvertible {
         let verb: ModelVerb
         let state: ModelState
+        /// Of the one that it is done to: the last is that of an upload.
+        let url: Int
 
-        var testDescription: String { "\(verb) of \(state)" }
+        var testDescription: String { "\(verb) of \(state), URL \(url)" }
     }
 
     static let cells = ModelVerb.allCases.flatMap { verb in
-        ModelState.allCases.map { Cell(verb: verb, state: $0) }
+        ModelState.allCases.flatMap { state in
+            [3, 4].map { Cell(verb: verb, state: state, url: $0) }
+        }
     }
 
     /// Each rule holds, and the same script finds a model that has it wrong.
     @Test(arguments: cells) func everyRuleIsSeen(cell: Cell) throws {
-        let script = Self.script(leadingTo: cell.state) + Self.command(cell.verb)
+        let script = Self.script(leadingTo: cell) + Self.command(cell.verb)
         #expect(try ModelDraw.complaint(1, script) == nil)
         var rules = ModelRules.documented
         rules[cell.verb, cell.state] = Self.wrong(cell)
@@ -34,15 +38,15 @@ import Testing
         }
     }
 
-    private static func script(leadingTo state: ModelState) -> [ModelStep] {
-        let enqueue = ModelCommand.enqueue(ModelRequest(label: 0, url: 3, file: 3))
+    private static func script(leadingTo cell: Cell) -> [ModelStep] {
+        let enqueue = ModelCommand.enqueue(ModelRequest(label: 0, url: cell.url, file: 3))
         let commands: [ModelCommand] =
-            switch state {
+            switch cell.state {
             case .waiting: [.conditions(.offline, power: true), enqueue]
             case .running: [enqueue, .sleep(seconds: 2)]
             case .paused: [enqueue, want(.pause)]
             case .completed: [enqueue, .rest]
-            case .failed: [.answer(url: 3, .missing), enqueue, .rest]
+            case .failed: [.answer(url: cell.url, .missing), enqueue, .rest]
             case .cancelling: [enqueue, want(.cancel)]
             case .cancelled: [enqueue, want(.cancel), .rest]
             }

@@ -13,6 +13,7 @@ enum ModelPolicy: String, CaseIterable, Sendable { case fail, skip, overwrite, r
 /// commands of a script are left out.
 struct ModelRequest: Hashable, Sendable {
     var label: Int
+    /// See ``ModelNames/isPlace(_:)``.
     var url: Int
     var file: Int
     var session = "default"
@@ -31,6 +32,11 @@ struct ModelRequest: Hashable, Sendable {
         self.url = url
         self.file = file
     }
+
+    var isUpload: Bool { ModelNames.isPlace(url) }
+
+    /// The file that comes or is sent.
+    var path: String { isUpload ? ModelNames.source(file) : ModelNames.path(file) }
 }
 
 /// One change of `set`.
@@ -93,12 +99,17 @@ struct ModelStep: Hashable, Sendable {
 // MARK: - Names
 
 enum ModelNames {
-    static let urls = 4
+    /// Those to download from, then those that take uploads.
+    static let urls = 6
     static let files = 5
     static let sessions = ["default", "s"]
 
-    static func url(_ number: Int) -> String { "http://s\(number % 2).test/f\(number)" }
+    static func isPlace(_ url: Int) -> Bool { url >= 4 }
+    static func url(_ number: Int) -> String {
+        "http://s\(number % 2).test/\(isPlace(number) ? "u" : "f")\(number)"
+    }
     static func path(_ number: Int) -> String { "/d/f\(number)" }
+    static func source(_ number: Int) -> String { "/u/f\(number)" }
 }
 
 // MARK: - As a shell script
@@ -159,9 +170,10 @@ extension ModelChange {
 
 extension ModelRequest {
     var text: String {
-        var words = [
-            "t\(label)=$(longhaul enqueue \(ModelNames.url(url)) -o \(ModelNames.path(file))"
-        ]
+        let what =
+            isUpload
+            ? "upload \(path) \(ModelNames.url(url))" : "enqueue \(ModelNames.url(url)) -o \(path)"
+        var words = ["t\(label)=$(longhaul \(what)"]
         if session != "default" { words.append("--session \(session)") }
         if policy != .fail { words.append("--if-exists \(policy.rawValue)") }
         if priority != 1 { words.append(ModelChange.priority(priority).text) }

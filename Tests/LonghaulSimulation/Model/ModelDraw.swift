@@ -58,10 +58,11 @@ struct ModelDraw {
 
     private mutating func request() -> ModelRequest {
         let url = Int.random(in: 0..<ModelNames.urls, using: &random)
-        let file = flip() ? url : Int.random(in: 0..<ModelNames.files, using: &random)
+        let isOwn = flip() && url < ModelNames.files
+        let file = isOwn ? url : Int.random(in: 0..<ModelNames.files, using: &random)
         var request = ModelRequest(label: labels, url: url, file: file)
         if random.happens(0.3) { request.session = "s" }
-        if random.happens(0.4) {
+        if random.happens(0.4), !request.isUpload {
             request.policy = ModelPolicy.allCases.randomElement(using: &random) ?? .fail
         }
         if random.happens(0.2) { request.priority = Int.random(in: 0...2, using: &random) }

@@ -17,10 +17,7 @@ extension ModelRun {
 
     func enqueue(_ request: ModelRequest, _ step: ModelStep) throws {
         let url = ModelNames.url(request.url)
-        let path = ModelNames.path(request.file)
-        let new = NewTransfer(
-            request: transferRequest(request, url, path), origin: SimWire.origin(of: url),
-            destination: path)
+        let new = newTransfer(request, url)
         let outcomes = model.outcomes(of: request)
         let outcome: EnqueueOutcome?
         do {
@@ -34,6 +31,8 @@ extension ModelRun {
             model.record(request, as: id.rawValue, at: place)
             world.expected[id] = SimTransfer(
                 url: url, destination: place, policy: .fail, isExempt: true)
+            world.expected[id]?.isUpload = request.isUpload
+            if request.isUpload { asked.append(request) }
             world.expected[id]?.after = request.after.compactMap { label in
                 model.ids[label].map(TransferID.init(rawValue:))
             }
@@ -61,10 +60,26 @@ extension ModelRun {
         }
     }
 
-    private func transferRequest(
-        _ request: ModelRequest, _ url: String, _ path: String
-    ) -> TransferRequest {
-        var result = TransferRequest(url: url, destination: .file(path))
+    private func newTransfer(_ request: ModelRequest, _ url: String) -> NewTransfer {
+        let (path, origin) = (request.path, SimWire.origin(of: url))
+        var result = transferRequest(request, url)
+        guard request.isUpload else {
+            return NewTransfer(request: result, origin: origin, destination: path)
+        }
+        let file = world.disk.sources.file(at: path)
+        var upload = UploadOptions()
+        upload.uploadProtocol = .put
+        upload.method = .put
+        upload.source = file?.version
+        result.options.upload = upload
+        result.expectedBytes = file?.bytes.count
+        return NewTransfer(
+            request: result, origin: origin, source: path,
+            reservation: Reservation("\n\(request.session)\n\(path)\n\(url)"))
+    }
+
+    private func transferRequest(_ request: ModelRequest, _ url: String) -> TransferRequest {
+        var result = TransferRequest(url: url, destination: .file(request.path))
         result.session = request.session
         result.priority = Priority(rawValue: request.priority) ?? .normal
         result.earliestBegin = request.earliest.map { world.now.wall + Double($0) }
@@ -178,6 +193,10 @@ extension ModelRun {
 
     func set(_ label: Int, _ change: ModelChange, _ step: ModelStep) throws {
         guard let id = model.ids[label], let transfer = model.transfers[id] else { return }
+        // Another way is none that the model knows.
+        if case .url(let url) = change, ModelNames.isPlace(url) || transfer.request.isUpload {
+            return
+        }
         var real = RequestChange()
         switch change {
         case .priority(let priority): real.priority = Priority(rawValue: priority)

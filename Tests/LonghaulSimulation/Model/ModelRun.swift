@@ -26,6 +26,8 @@ final class ModelRun {
     /// Until nothing changes: longer than any back-off, cool-down and pause.
     private static let patienceSeconds = 4.0 * 3600
     private var lookedAt = -1
+    /// The uploads that were ever recorded.
+    var asked: [ModelRequest] = []
 
     init(_ world: SimWorld, rules: ModelRules = .documented, fault: ModelFault? = nil) {
         self.world = world
@@ -33,14 +35,47 @@ final class ModelRun {
         model = QueueModel()
         model.rules = rules
         model.now = wall
-        for url in 0..<ModelNames.urls {
-            let size: Int64 = [0, 30_000, 2_500_000, 6_000_000][url]
+        for url in 0..<ModelNames.urls where !ModelNames.isPlace(url) {
+            let size = Self.sizes[url]
             var content = SimContent(proof: .strongTag, label: url + 1, size: size)
             content.rate = 1_000_000
             world.wire.contents[ModelNames.url(url)] = content
         }
         // The policy of a file is the model's to check.
         world.disk.willReplace = { [unowned self] path in replaces(path) }
+        makePlaces()
+    }
+
+    private static let sizes: [Int64] = [0, 30_000, 2_500_000, 6_000_000, 400_000]
+
+    /// What is sent, and where to.
+    private func makePlaces() {
+        let versions = (0..<ModelNames.files).map { file in
+            SimBytes(label: 100 + file, count: Self.sizes[file])
+        }
+        for (file, bytes) in versions.enumerated() {
+            world.disk.sources.put(bytes, at: ModelNames.source(file))
+        }
+        for url in 0..<ModelNames.urls where ModelNames.isPlace(url) {
+            var place = SimUploadServer.Place(dialect: .plain, tells: false, namesVersion: false)
+            place.rate = 1_000_000
+            world.wire.servers.places[ModelNames.url(url)] = place
+            world.uploads[ModelNames.url(url)] = SimUpload(
+                source: "", versions: versions, ifChanged: .fail, mayRepeat: true)
+        }
+        world.wire.servers.source = { [unowned self] in world.disk.sources.version(openBy: $0) }
+        world.wire.servers.mayPublish = { [unowned self] url, bytes, _ in publishes(bytes, at: url)
+        }
+    }
+
+    /// A file gets to a URL by an upload of that file which nothing held.
+    private func publishes(_ bytes: SimBytes, at url: String) -> String? {
+        model.note()
+        let isSent = asked.contains { upload in
+            ModelNames.url(upload.url) == url && model.served.contains(upload.url)
+                && world.disk.sources.file(at: upload.path)?.bytes == bytes
+        }
+        return isSent ? nil : "\(url) has a file that no upload sends there"
     }
 
     private var wall: Double { Double(world.now.wall.milliseconds) / 1000 }
@@ -259,8 +294,9 @@ final class ModelRun {
 
     private func setAnswer(_ url: Int, _ answer: ModelAnswer) {
         model.answers[url] = answer
-        world.wire.contents[ModelNames.url(url)]?.refusal =
-            answer == .file ? nil : Int(answer.rawValue)
+        let refusal = answer == .file ? nil : Int(answer.rawValue)
+        world.wire.contents[ModelNames.url(url)]?.refusal = refusal
+        world.wire.servers.places[ModelNames.url(url)]?.refusal = refusal
         model.note()
     }
 

@@ -43,7 +43,9 @@ extension QueueModel {
         if let sight { transfers[id]?.path = sight.path }
         transfers[id]?.state = end
         hasEnds.insert(transfer.request.session)
-        if end == .completed, sight?.error == nil { files[sight?.path ?? transfer.path] = .own }
+        if end == .completed, sight?.error == nil, !transfer.request.isUpload {
+            files[sight?.path ?? transfer.path] = .own
+        }
         announce(end, of: id)
         note()
     }
@@ -216,7 +218,8 @@ extension QueueModel {
         where session != "default" && hasEnds.contains(session) && live(in: session).isEmpty {
             throw ModelComplaint("the end of session \(session) has no event")
         }
-        let paths = Set(transfers.values.map(\.path)).union(files.keys)
+        let paths = Set(transfers.values.filter { !$0.request.isUpload }.map(\.path))
+            .union(files.keys)
         for path in paths.sorted() where exists(path) != (files[path] != nil) {
             throw ModelComplaint(
                 exists(path) ? "\(path) is there, and nobody completed it" : "\(path) is gone")

@@ -35,6 +35,11 @@ struct QueueModel: Sendable {
         var mayBePending: ModelState?
         /// A repeated request may have changed its options: the next look tells them.
         var isRestated = false
+
+        /// What no other live transfer may have.
+        var reservation: String {
+            request.isUpload ? "\(request.session) \(request.url) \(path)" : path
+        }
     }
 
     struct Event: Hashable, Sendable {
@@ -144,7 +149,7 @@ struct QueueModel: Sendable {
         guard verb.rearms, transfer.state.hasEnded, rule != .refused,
             transfer.request.policy != .rename
         else { return [rule] }
-        let holders = holders(of: transfer.path).filter { $0 != id }
+        let holders = holders(of: transfer.reservation).filter { $0 != id }
         if holders.isEmpty { return [rule] }
         // A holder that is about to be cancelled, or taken up again, may make room.
         let isWeak = holders.allSatisfy {
@@ -153,8 +158,9 @@ struct QueueModel: Sendable {
         return isWeak ? [rule, .refused] : [.refused]
     }
 
-    private func holders(of path: String) -> [ID] {
-        transfers.filter { $0.value.path == path && $0.value.state.isLive }.keys.sorted()
+    private func holders(of reservation: String) -> [ID] {
+        transfers.filter { $0.value.reservation == reservation && $0.value.state.isLive }
+            .keys.sorted()
     }
 
     mutating func apply(_ verb: ModelVerb, _ id: ID, _ rule: ModelRule) {
@@ -233,14 +239,14 @@ struct QueueModel: Sendable {
 
     /// The same request again, a conflict, or a transfer.
     func outcomes(of request: ModelRequest) -> Set<EnqueueOutcome> {
-        let path = ModelNames.path(request.file)
+        let reservation = Transfer(request: request, path: request.path).reservation
         let awaited = request.after.map { ids[$0].flatMap { transfers[$0] }?.state }
         let misses = awaited.contains { state in
             guard let state else { return true }
             let isBad = state == .failed || state == .cancelled || state == .cancelling
             return isBad && !request.afterAny
         }
-        let holders = holders(of: path)
+        let holders = holders(of: reservation)
         if holders.contains(where: { transfers[$0]?.mayBePending == .cancelled }) {
             return Set(holders.map { .existing($0) }).union([.recorded, .refused])
         }
@@ -254,7 +260,7 @@ struct QueueModel: Sendable {
             return hasRoom ? [.recorded] : [.recorded, .refused]
         }
         let failed = transfers.filter { id, known in
-            known.state == .failed && known.path == path && isSame(request, id)
+            known.state == .failed && known.reservation == reservation && isSame(request, id)
         }
         if let newest = failed.keys.max() { return repeats(request, newest, misses) }
         return misses ? [.refused] : [.recorded]
