@@ -130,7 +130,9 @@ enum ModelGuard: String, CaseIterable, Sendable {
         switch self {
         case .isFree: "nothing holds it"
         case .always: "a condition was lost, its turn is over, an attempt failed, the engine ended"
-        case .isWhole: "the file is durable under its name (or `--if-exists skip` has kept another)"
+        case .isWhole:
+            "the file is durable under its name, or at its server (or `--if-exists skip` has kept"
+                + " another)"
         case .isRefused: "its server refuses for good, as with 404"
         case .isNameTaken: "another file has its name, and `--if-exists` is `fail`"
         case .isFailing: "its attempt had failed for good already"
