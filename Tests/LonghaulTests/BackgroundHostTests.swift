@@ -326,7 +326,8 @@ import Testing
         }
         reader.stay.send(SIGKILL)
         _ = try await reader.stay.wait()
-        try await eventually("\(reader.daemon.errors)") {
+        func last() -> String { (try? reader.launches().first).map { "\($0)" } ?? "" }
+        try await eventually("\(last()) \(reader.daemon.errors)") {
             try reader.launches().first.map { $0.pid != pid && $0.status == 0 } ?? false
         }
         let last = try reader.runs().prefix(2)

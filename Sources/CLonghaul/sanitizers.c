@@ -1,8 +1,14 @@
-// Only in builds with ThreadSanitizer (scripts/test --sanitize thread): replacements for calls of other
-// libraries that it does not know.
+// Only in builds with a sanitizer (scripts/test --sanitize thread|address).
 #define _GNU_SOURCE
 #if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+// What Swift's libraries keep to the end is no leak. An option of the environment would not get to the
+// programs that an engine starts.
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "detect_leaks=0"; }
+#endif
 #if __has_feature(thread_sanitizer)
+// Replacements for calls of other libraries that it does not know.
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
