@@ -29,8 +29,7 @@ import Testing
             "job", "add", "j", "--no-start", "--env", "PATH=/nowhere", "--", "/bin/sh", "-c",
             "exit 3")
         let alone = jobs.home.scratch(Self.embedder)
-        try FileManager.default.copyItem(
-            atPath: BuiltBinary.named(Self.embedder), toPath: alone)
+        try await BuiltBinary.copy(BuiltBinary.named(Self.embedder), to: alone)
         var environment = jobs.home.environment
         environment["PATH"] = "/usr/bin:/bin"
         let engine = try CLIProcess(alone, [jobs.home.state, "stay"], environment: environment)

@@ -5,15 +5,15 @@ import Testing
 /// A daemon whose program is replaced while it works: the new one goes on in the same process.
 @Suite(.timeLimit(.minutes(60))) struct HandoverTests {
     /// A copy of the command that can be replaced.
-    private func install(_ home: LonghaulHome) throws -> String {
+    private func install(_ home: LonghaulHome) async throws -> String {
         let path = home.scratch("longhaul")
-        try FileManager.default.copyItem(atPath: try BuiltBinary.longhaul, toPath: path)
+        try await BuiltBinary.copy(BuiltBinary.longhaul, to: path)
         return path
     }
 
     /// Puts another file under the same name, as packages do.
-    private func replace(_ path: String) throws {
-        try FileManager.default.copyItem(atPath: path, toPath: path + ".new")
+    private func replace(_ path: String) async throws {
+        try await BuiltBinary.copy(path, to: path + ".new")
         try #require(rename(path + ".new", path) == 0)
     }
 
@@ -37,7 +37,7 @@ import Testing
         let socket = try NotifySocket(in: plain.scratch)
         let home = plain.with(["NOTIFY_SOCKET": socket.path])
         let jobs = JobHome(plain)
-        let path = try install(home)
+        let path = try await install(home)
         try await jobs.add(
             "j", body: "n=0; while [ ! -e $D/go ]; do n=$((n+1)); echo line $n; sleep 0.02; done")
         try await LoopbackServer.run { server in
@@ -49,7 +49,7 @@ import Testing
                 try await plain.run("show", "1", "--json").rows.first?["bytesDone"].int ?? 0
                     >= 3 << 20
             }
-            try replace(path)
+            try await replace(path)
             #expect(program(of: daemon.pid) != file(path))
 
             daemon.send(SIGUSR2)
@@ -81,12 +81,12 @@ import Testing
         let plain = try LonghaulHome()
         let configuration = try plain.scratch.write("{}", to: "config.json")
         let home = plain.with(["LONGHAUL_CONFIG": configuration])
-        let path = try install(home)
+        let path = try await install(home)
         let daemon = try daemon(path, home)
         try await eventually("it is the engine") {
             try await home.run("status", "--json").rows.first?["engine"]["pid"].int != nil
         }
-        try replace(path)
+        try await replace(path)
         try plain.scratch.write(#"{"limits": {"runing": 3}}"#, to: "config.json")
         daemon.send(SIGUSR2)
         try await daemon.waitForOutput("does not hand over")

@@ -21,6 +21,15 @@ package enum BuiltBinary {
         return path
     }
 
+    /// Copies a program in another process: one that any process has open for writing cannot be
+    /// started (ETXTBSY), and a child that is about to begin has what its parent has open.
+    package static func copy(_ program: String, to path: String) async throws {
+        let copier = try CLIProcess("/bin/cp", [program, path])
+        guard try await copier.wait().status == 0 else {
+            throw NotBuilt(description: "cp: \(copier.errors)")
+        }
+    }
+
     package struct NotBuilt: Error, CustomStringConvertible {
         package var description: String
     }
