@@ -256,7 +256,19 @@ func declareOnly(_ wanted: Set<String>) {
         package.targets.append(
             .executableTarget(
                 name: "LonghaulFuzz", dependencies: fuzzed, path: "Tests/LonghaulFuzzTests",
-                exclude: ["CorpusTests.swift"], swiftSettings: settings))
+                exclude: ["CorpusTests.swift"], swiftSettings: settings,
+                linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address"])]))
+        // Each execution looks at all counters: only what reads has some. Of several flags the
+        // compiler takes the last.
+        for target in package.targets where target.type != .system {
+            switch target.name {
+            case "CLonghaul": target.cSettings = [.unsafeFlags(["-fsanitize=fuzzer-no-link"])]
+            case "LonghaulModel", "LonghaulCore", "LonghaulStore", "LonghaulPlatform",
+                "LonghaulTransport", "Longhaul", "LonghaulServe":
+                target.swiftSettings?.append(.unsafeFlags(["-sanitize=fuzzer,address"]))
+            default: target.swiftSettings?.append(.unsafeFlags(["-sanitize=address"]))
+            }
+        }
     }
     var targets = wanted
     var packages: Set<String> = []
