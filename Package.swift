@@ -53,11 +53,13 @@ func nio(_ names: String...) -> [Target.Dependency] {
     names.map { product($0, "swift-nio", for: ["Command"]) }
 }
 
+/// What reads the texts of others.
+let readers = [
+    "LonghaulModel", "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport",
+    "Longhaul", "LonghaulServe",
+]
 let fuzzed: [Target.Dependency] =
-    [
-        "LonghaulModel", "LonghaulCore", "LonghaulStore", "LonghaulPlatform", "LonghaulTransport",
-        "Longhaul", "LonghaulServe", "CLonghaul",
-    ] + nio("NIOCore", "NIOHTTP1")
+    readers.map { .byName(name: $0) } + ["CLonghaul"] + nio("NIOCore", "NIOHTTP1")
 
 let package = Package(
     name: "longhaul",
@@ -261,13 +263,11 @@ func declareOnly(_ wanted: Set<String>) {
         // Each execution looks at all counters: only what reads has some. Of several flags the
         // compiler takes the last.
         for target in package.targets where target.type != .system {
-            switch target.name {
-            case "CLonghaul": target.cSettings = [.unsafeFlags(["-fsanitize=fuzzer-no-link"])]
-            case "LonghaulModel", "LonghaulCore", "LonghaulStore", "LonghaulPlatform",
-                "LonghaulTransport", "Longhaul", "LonghaulServe":
-                target.swiftSettings?.append(.unsafeFlags(["-sanitize=fuzzer,address"]))
-            default: target.swiftSettings?.append(.unsafeFlags(["-sanitize=address"]))
+            if target.name == "CLonghaul" {
+                target.cSettings = [.unsafeFlags(["-fsanitize=fuzzer-no-link"])]
             }
+            let sanitizers = readers.contains(target.name) ? "fuzzer,address" : "address"
+            target.swiftSettings?.append(.unsafeFlags(["-sanitize=\(sanitizers)"]))
         }
     }
     var targets = wanted

@@ -248,6 +248,7 @@ static void release(lh_budget *budget, uint64_t held) {
             budget->connections[i].users--;
 }
 
+// `site` 0 = of all sites.
 static lh_connection *found(lh_budget *budget, uint64_t site, uint16_t port) {
     for (size_t i = 0; i < budget->count; i++) {
         lh_connection *one = &budget->connections[i];
@@ -266,17 +267,14 @@ static int use_locked(lh_budget *budget, uint64_t site, uint16_t port, uint64_t 
     release(budget, *held);
     *held = 0;
     lh_connection *one = found(budget, site, port);
-    if (!one) {
-        // libcurl 8.22 takes a connection to a proxy for any server behind that.
+    // libcurl 8.22 takes a connection to a proxy for any server behind that.
+    if (!one)
         one = found(budget, 0, port);
-        if (!one)
-            return 1;
-        if (one->is_over || !make_room(budget, site, budget->per_site))
-            return 0;
-        one->site = site;
-    }
-    if (one->is_over)
+    if (!one)
+        return 1;
+    if (one->is_over || (one->site != site && !make_room(budget, site, budget->per_site)))
         return 0;
+    one->site = site;
     one->users++;
     *held = one->cookie;
     return 1;

@@ -495,7 +495,7 @@ final class SimTasks {
         return isLost || isLate || isForgivenAhead ? timing.dueAt : nil
     }
 
-    private func row(of task: SimTask) -> StoredTask? {
+    func row(of task: SimTask) -> StoredTask? {
         try? world.clients.tasks.waiting(for: task.key.host).first {
             SimTask.number(of: $0) == task.number
         }

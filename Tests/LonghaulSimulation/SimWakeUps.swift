@@ -115,10 +115,7 @@ extension SimWorld {
         if !wakeUp.isUrgent, let before {
             // That may be on its way, with its urgency; the store knows.
             task.mayHaveBeenHanded = true
-            let row = try? clients.tasks.waiting(for: host).first {
-                SimTask.number(of: $0) == number
-            }
-            task.isUrgent = before.isUrgent && row?.isUrgent == true
+            task.isUrgent = before.isUrgent && tasks.row(of: task)?.isUrgent == true
         }
         // One that was urgent prefers nothing later, either.
         task.prefers = task.isUrgent ? ConditionNeeds() : wakeUp.prefers

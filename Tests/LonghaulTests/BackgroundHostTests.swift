@@ -326,8 +326,8 @@ import Testing
         }
         reader.stay.send(SIGKILL)
         _ = try await reader.stay.wait()
-        func last() -> String { (try? reader.launches().first).map { "\($0)" } ?? "" }
-        try await eventually("\(last()) \(reader.daemon.errors)") {
+        func lastLaunch() -> String { (try? reader.launches().first).map { "\($0)" } ?? "" }
+        try await eventually("\(lastLaunch()) \(reader.daemon.errors)") {
             try reader.launches().first.map { $0.pid != pid && $0.status == 0 } ?? false
         }
         let last = try reader.runs().prefix(2)

@@ -13,7 +13,6 @@ enum ModelPolicy: String, CaseIterable, Sendable { case fail, skip, overwrite, r
 /// commands of a script are left out.
 struct ModelRequest: Hashable, Sendable {
     var label: Int
-    /// See ``ModelNames/isPlace(_:)``.
     var url: Int
     var file: Int
     var session = "default"
@@ -104,6 +103,7 @@ enum ModelNames {
     static let files = 5
     static let sessions = ["default", "s"]
 
+    /// The URL takes uploads.
     static func isPlace(_ url: Int) -> Bool { url >= 4 }
     static func url(_ number: Int) -> String {
         "http://s\(number % 2).test/\(isPlace(number) ? "u" : "f")\(number)"

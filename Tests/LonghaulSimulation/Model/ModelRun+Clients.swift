@@ -32,7 +32,7 @@ extension ModelRun {
             world.expected[id] = SimTransfer(
                 url: url, destination: place, policy: .fail, isExempt: true)
             world.expected[id]?.isUpload = request.isUpload
-            if request.isUpload { asked.append(request) }
+            if request.isUpload { uploads.append(request) }
             world.expected[id]?.after = request.after.compactMap { label in
                 model.ids[label].map(TransferID.init(rawValue:))
             }
@@ -193,7 +193,7 @@ extension ModelRun {
 
     func set(_ label: Int, _ change: ModelChange, _ step: ModelStep) throws {
         guard let id = model.ids[label], let transfer = model.transfers[id] else { return }
-        // Another way is none that the model knows.
+        // The model does not say what becomes of an upload at another URL.
         if case .url(let url) = change, ModelNames.isPlace(url) || transfer.request.isUpload {
             return
         }

@@ -27,7 +27,7 @@ final class ModelRun {
     private static let patienceSeconds = 4.0 * 3600
     private var lookedAt = -1
     /// The uploads that were ever recorded.
-    var asked: [ModelRequest] = []
+    var uploads: [ModelRequest] = []
 
     init(_ world: SimWorld, rules: ModelRules = .documented, fault: ModelFault? = nil) {
         self.world = world
@@ -64,14 +64,15 @@ final class ModelRun {
                 source: "", versions: versions, ifChanged: .fail, mayRepeat: true)
         }
         world.wire.servers.source = { [unowned self] in world.disk.sources.version(openBy: $0) }
-        world.wire.servers.mayPublish = { [unowned self] url, bytes, _ in publishes(bytes, at: url)
+        world.wire.servers.mayPublish = { [unowned self] url, bytes, _ in
+            publishes(bytes, at: url)
         }
     }
 
     /// A file gets to a URL by an upload of that file which nothing held.
     private func publishes(_ bytes: SimBytes, at url: String) -> String? {
         model.note()
-        let isSent = asked.contains { upload in
+        let isSent = uploads.contains { upload in
             ModelNames.url(upload.url) == url && model.served.contains(upload.url)
                 && world.disk.sources.file(at: upload.path)?.bytes == bytes
         }
