@@ -260,13 +260,16 @@ func declareOnly(_ wanted: Set<String>) {
                 name: "LonghaulFuzz", dependencies: fuzzed, path: "Tests/LonghaulFuzzTests",
                 exclude: ["CorpusTests.swift"], swiftSettings: settings,
                 linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address"])]))
-        // Each execution looks at all counters: only what reads has some. Of several flags the
-        // compiler takes the last.
+        // Each execution looks at all counters: only what reads has some, or what
+        // LONGHAUL_FUZZED names of it. Of several flags the compiler takes the last.
+        let counted =
+            Context.environment["LONGHAUL_FUZZED"]?.split(separator: " ").map(String.init)
+            ?? readers
         for target in package.targets where target.type != .system {
             if target.name == "CLonghaul" {
                 target.cSettings = [.unsafeFlags(["-fsanitize=fuzzer-no-link"])]
             }
-            let sanitizers = readers.contains(target.name) ? "fuzzer,address" : "address"
+            let sanitizers = counted.contains(target.name) ? "fuzzer,address" : "address"
             target.swiftSettings?.append(.unsafeFlags(["-sanitize=\(sanitizers)"]))
         }
     }

@@ -30,7 +30,9 @@ private func url(_ text: String) throws {
             theirs.origin.port == "\(parts.port)", "libcurl has the port \(theirs.origin.port)")
         try checkHost(parts.host, theirs.origin.host)
         if parts.userInfo == nil {
-            try check(theirs.user == nil && theirs.password == nil, "libcurl has a user")
+            // An empty user is none.
+            let user = (theirs.user ?? "") + (theirs.password ?? "")
+            try check(user.isEmpty, "libcurl has a user")
         }
     }
     try checkName(FileNaming.name(from: parts))

@@ -99,7 +99,8 @@ private func upload(_ bytes: [UInt8]) throws {
     for answer in answers.prefix(32) {
         var talk = state.conversation(job, offset: offset)
         guard let exchange = talk.next() else { return }
-        try check(exchange.url.hasPrefix("https://"), "\(exchange.url) is not by HTTPS")
+        try check(
+            exchange.url.beginsIgnoringCase(with: "https:"), "\(exchange.url) is not by HTTPS")
         try check(
             exchange.range.lowerBound >= 0 && exchange.range.upperBound <= size,
             "\(exchange.range) of \(size) bytes")
@@ -138,7 +139,7 @@ private func manifest(_ bytes: [UInt8]) throws {
         var source = try? BundleSource(
             parsing: String(text), environment: [:], platform: nil, directory: "/home/u")
     else { return }
-    if source.endpoint == nil, text.hasPrefix("s3") { source.endpoint = "https://s3.example/b" }
+    if source.endpoint == nil, source.kind == .s3 { source.endpoint = "https://s3.example/b" }
     var talk = ManifestSources.conversation(for: source)
     for answer in answers.prefix(32) {
         guard let request = talk.next() else { break }

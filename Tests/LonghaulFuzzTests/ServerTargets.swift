@@ -29,8 +29,8 @@ private func rpc(_ bytes: [UInt8]) throws {
         }
     try check(calls.count <= 1000, "\(calls.count) calls")
     for case let call? in calls {
-        // The text has been read once: it is JSON.
-        let values = try call.values()
+        // It is JSON, but a number may be too large.
+        guard let values = try? call.values() else { continue }
         let parameters = RPCParameters(values)
         for place in 0..<3 {
             _ = try? parameters.string(place)
@@ -41,8 +41,8 @@ private func rpc(_ bytes: [UInt8]) throws {
                 try check(gid.id == nil || gid.chosen == nil, "two transfers have \(text)")
             }
         }
-        let inner = try call.calls()
-        try check((inner?.count ?? 0) <= 1000, "\(inner?.count ?? 0) calls")
+        let inner = (try? call.calls())??.count ?? 0
+        try check(inner <= 1000, "\(inner) calls")
     }
 }
 

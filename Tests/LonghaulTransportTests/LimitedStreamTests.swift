@@ -23,22 +23,24 @@ struct LimitedStreamTests {
 
     private func request(
         _ wire: Wire, _ server: NginxServer, _ path: String, _ part: PartFile = PartFile(),
-        limitRate: Int64? = nil
+        limitRate: Int64? = nil, scheme: String = "https"
     ) -> SegmentRequest {
         var connection = ConnectionSettings()
         connection.caCertificate = server.authority.certificate
-        return wire.request(
-            server.https(path), part, limitRate: limitRate, connection: connection)
+        let url = scheme + server.https(path).dropFirst("https".count)
+        return wire.request(url, part, limitRate: limitRate, connection: connection)
     }
 
-    @Test func limitedAndUnlimitedOnesGoApart() async throws {
+    /// However a scheme is written (RFC 3986 §3.1).
+    @Test(arguments: ["https", "HTTPS"])
+    func limitedAndUnlimitedOnesGoApart(scheme: String) async throws {
         let server = try await serve()
         let wire = try Wire()
         let free = request(wire, server, "slow/file")
         wire.transport.start([free])
         #expect(try await wire.head(of: free).httpVersion == 20)
         let part = PartFile()
-        let limited = request(wire, server, "file", part, limitRate: 2_000_000)
+        let limited = request(wire, server, "file", part, limitRate: 2_000_000, scheme: scheme)
         let another = request(wire, server, "slow/file")
         wire.transport.start([limited, another])
         #expect(try await wire.head(of: limited).httpVersion == 11)

@@ -36,7 +36,7 @@ package struct ZoneRules: Hashable, Sendable {
     package init?(file bytes: [UInt8]) {
         var reader = ZoneFileReader(bytes)
         guard let data = reader.data(),
-            data.offsets.allSatisfy({ abs($0) < ZoneRules.offsetMaximum }),
+            (data.offsets + [data.first]).allSatisfy({ abs($0) < ZoneRules.offsetMaximum }),
             zip(data.moments, data.moments.dropFirst()).allSatisfy({ $0 < $1 })
         else { return nil }
         moments = data.moments

@@ -47,27 +47,32 @@ package enum CanonicalURL {
         return true
     }
 
-    /// A percent sign that encodes nothing stays unchanged.
+    /// A percent sign that encodes nothing is encoded: left as it is, it could encode something
+    /// with what is decoded behind it.
     private static func percentNormalised(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
         var index = bytes.startIndex
         while index < bytes.endIndex {
             let byte = bytes[index]
-            guard byte == UInt8(ascii: "%"), index + 2 < bytes.endIndex,
-                let high = bytes[index + 1].hexValue, let low = bytes[index + 2].hexValue
-            else {
+            index += 1
+            guard byte == UInt8(ascii: "%") else {
                 result.append(byte)
-                index += 1
                 continue
             }
+            guard index + 1 < bytes.endIndex, let high = bytes[index].hexValue,
+                let low = bytes[index + 1].hexValue
+            else {
+                result += "%25".utf8
+                continue
+            }
+            index += 2
             let value = high << 4 | low
             if value.isUnreserved {
                 result.append(value)
             } else {
                 result += [byte, high.upperHexDigit, low.upperHexDigit]
             }
-            index += 3
         }
         return result
     }

@@ -11,7 +11,7 @@ extension FileNaming {
         guard name.utf8.count <= portableNameBytes, let last = name.utf8.last,
             last != UInt8(ascii: "."), last != UInt8(ascii: " ")
         else { return false }
-        return !name.utf8.contains(where: isReserved) && !isDevice(name)
+        return !name.utf8.contains(where: isReserved) && !isDevice(stem(Array(name.utf8)))
     }
 
     /// The name with `_` for characters that they refuse, and cut to the limit of each.
@@ -22,10 +22,9 @@ extension FileNaming {
             end -= 1
             bytes[end] = underscore
         }
-        if isDevice(String(decoding: bytes, as: UTF8.self)) {
-            let dot = bytes.firstIndex(of: UInt8(ascii: ".")) ?? bytes.endIndex
-            bytes.insert(underscore, at: dot)
-        }
+        // Not behind the blanks: there it would be cut off again.
+        let stem = stem(bytes)
+        if isDevice(stem) { bytes.insert(underscore, at: stem.endIndex) }
         let whole = String(decoding: bytes, as: UTF8.self)
         let short = shortened(whole, toBytes: portableNameBytes)
         return isPortable(short) || short.isEmpty ? short : portable(short)
@@ -54,18 +53,24 @@ extension FileNaming {
         }
     }
 
-    /// `CON`, `con.txt`, `Lpt1 .log`: a device, regardless of the text after the first dot.
-    private static func isDevice(_ name: String) -> Bool {
-        var stem = name.utf8.prefix { $0 != UInt8(ascii: ".") }
+    /// What says whether a name is a device's: the text before its first dot, without blanks at the
+    /// end.
+    private static func stem(_ name: [UInt8]) -> ArraySlice<UInt8> {
+        var stem = name.prefix { $0 != UInt8(ascii: ".") }
         while stem.last == UInt8(ascii: " ") { stem.removeLast() }
+        return stem
+    }
+
+    /// The stem of `CON`, `con.txt`, `Lpt1 .log`.
+    private static func isDevice(_ stem: ArraySlice<UInt8>) -> Bool {
+        let word = String(decoding: stem, as: UTF8.self)
         switch stem.count {
-        case 3:
-            return ["con", "prn", "aux", "nul"].contains { Substring(stem).equalsIgnoringCase($0) }
+        case 3: return ["con", "prn", "aux", "nul"].contains { word.equalsIgnoringCase($0) }
         case 4:
             guard (UInt8(ascii: "1")...UInt8(ascii: "9")).contains(stem.last ?? 0) else {
                 return false
             }
-            return ["com", "lpt"].contains { Substring(stem.dropLast()).equalsIgnoringCase($0) }
+            return ["com", "lpt"].contains { word.dropLast().equalsIgnoringCase($0) }
         default: return false
         }
     }

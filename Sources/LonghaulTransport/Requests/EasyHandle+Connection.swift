@@ -74,7 +74,9 @@ extension EasyHandle {
     /// slow link than the stall timeout. So bytes on the socket count as well, if they are more
     /// than a server's keep-alive messages.
     func countBytesBelow(now: Int64) {
-        guard url.hasPrefix("https:"), let port = curl.connection?.first else { return }
+        guard url.beginsIgnoringCase(with: "https:"), let port = curl.connection?.first else {
+            return
+        }
         var received: UInt64 = 0
         var silent: UInt32 = 0
         // The socket is only known for a connection that this request has made.

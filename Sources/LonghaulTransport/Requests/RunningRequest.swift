@@ -45,7 +45,7 @@ struct RunningRequest {
     /// slow.
     mutating func slow(_ isSlowed: Bool, _ pools: ConnectionPools) {
         self.isSlowed = isSlowed
-        guard hop.url.hasPrefix("https:") else { return }
+        guard hop.url.beginsIgnoringCase(with: "https:") else { return }
         if isSlowed {
             hop.framing = host.lacksHTTP1 ? .unproven : .http1
         } else if host.prefersHTTP1(request) || pools.isUnshared(hop.url) {

@@ -91,7 +91,7 @@ final class YieldDriver {
     ) -> [Held] {
         // The sockets in use, and whether their bodies go.
         var inUse: [Int32: Bool] = [:]
-        for user in users where user.url.hasPrefix("http") {
+        for user in users where user.url.beginsIgnoringCase(with: "http") {
             inUse[user.curl.socket] = user.request?.sendsBody
         }
         var held: [Held] = []

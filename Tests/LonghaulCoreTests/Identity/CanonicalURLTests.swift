@@ -18,6 +18,8 @@ import Testing
         ("http://h/f?%61=1&b=%2f", "http://h/f?a=1&b=%2F"),
         ("http://u:p@h/f", "http://h/f"),
         ("http://h?q", "http://h/?q"),
+        ("http://h/%zz", "http://h/%25zz"),
+        ("http://h/%%341", "http://h/%2541"),
     ])
     func equal(_ left: String, _ right: String) {
         #expect(CanonicalURL.of(left) == CanonicalURL.of(right))
@@ -45,6 +47,7 @@ import Testing
         ("http://h/a%2Fb", "http://h/a/b"),
         ("http://h/f?x=/../y", "http://h/f?y"),
         ("http://h/a%3Fb", "http://h/a?b"),
+        ("http://h/%%341", "http://h/A"),
     ])
     func different(_ left: String, _ right: String) {
         #expect(CanonicalURL.of(left) != CanonicalURL.of(right))
@@ -57,7 +60,10 @@ import Testing
     }
 
     @Test func canonicalOnceIsCanonical() {
-        for url in ["http://h/%zz/%", "http://H/%2e/%41?%7e#f", "sftp://h/..", "http://h/a/..b"] {
+        for url in [
+            "http://h/%zz/%", "http://h/%%341%2", "http://H/%2e/%41?%7e#f", "sftp://h/..",
+            "http://h/a/..b",
+        ] {
             let once = CanonicalURL.of(url)
             #expect(once != nil && once.flatMap(CanonicalURL.of) == once)
         }
