@@ -11,7 +11,7 @@ extension FileNaming {
         guard name.utf8.count <= portableNameBytes, let last = name.utf8.last,
             last != UInt8(ascii: "."), last != UInt8(ascii: " ")
         else { return false }
-        return !name.utf8.contains(where: isReserved) && !isDevice(stem(Array(name.utf8)))
+        return !name.utf8.contains(where: isReserved) && !isDevice(deviceStem(Array(name.utf8)))
     }
 
     /// The name with `_` for characters that they refuse, and cut to the limit of each.
@@ -22,8 +22,8 @@ extension FileNaming {
             end -= 1
             bytes[end] = underscore
         }
-        // Not behind the blanks: there it would be cut off again.
-        let stem = stem(bytes)
+        // Behind the blanks it would be cut off again.
+        let stem = deviceStem(bytes)
         if isDevice(stem) { bytes.insert(underscore, at: stem.endIndex) }
         let whole = String(decoding: bytes, as: UTF8.self)
         let short = shortened(whole, toBytes: portableNameBytes)
@@ -53,9 +53,9 @@ extension FileNaming {
         }
     }
 
-    /// What says whether a name is a device's: the text before its first dot, without blanks at the
-    /// end.
-    private static func stem(_ name: [UInt8]) -> ArraySlice<UInt8> {
+    /// The text before the first dot, without blanks at its end: it decides whether the name is a
+    /// device's.
+    private static func deviceStem(_ name: [UInt8]) -> ArraySlice<UInt8> {
         var stem = name.prefix { $0 != UInt8(ascii: ".") }
         while stem.last == UInt8(ascii: " ") { stem.removeLast() }
         return stem

@@ -189,7 +189,7 @@ struct HandleOptions {
     /// it ends, and call that a success. Without a look at these it reads to the end of the data
     /// connection, and wants 226; SIZE and REST are for us to send then.
     private func receiveFile(_ scheme: String, _ lists: inout RequestLists) {
-        let isByHTTP = running.proxy.map { !$0.lowercased().hasPrefix("socks") } ?? false
+        let isByHTTP = running.proxy.map { !$0.beginsIgnoringCase(with: "socks") } ?? false
         if scheme == "sftp" || isByHTTP {
             if request.offset > 0 { curl.set(CURLOPT_RESUME_FROM_LARGE, offset: request.offset) }
             return
